@@ -1,0 +1,25 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "bdc/core/box.h"
+
+namespace bdc {
+
+/// The consensus: what a detector is trained on. Flat arrays, sorted by image.
+struct Targets {
+  int num_classes = 0;
+  std::vector<Box> box;             ///< T, pixels of the original image
+  std::vector<double> class_probs;  ///< T x J, row-major; each row sums to 1
+  std::vector<double> weight;       ///< T, weight in the training loss, in [0, 1] for BDC
+  std::vector<double> score;        ///< T, confidence that ranks the targets when they are evaluated
+  /// T, probability that the object is real; empty when the method has no such notion.
+  std::vector<double> existence;
+  /// T, standard deviations of x1, y1, x2, y2 in pixels; empty when the method has no such notion.
+  std::vector<std::array<double, 4>> box_std;
+  std::vector<std::size_t> begin;  ///< images + 1; image i has [begin[i], begin[i+1])
+};
+
+}  // namespace bdc
