@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "bdc/core/box_aggregator.h"
+#include "bdc/core/confusion.h"
+#include "bdc/core/crowd_data.h"
+
+namespace bdc {
+
+struct BetaPrior {
+  double a = 1, b = 1;
+};
+
+struct GammaPrior {
+  double shape = 1, rate = 1;
+};
+
+/// What has been counted of one annotator. All numbers are sums (expected counts may be fractions), so two of them add.
+struct AnnotatorEvidence {
+  ExternalId id;
+  std::string name;
+  double images = 0;       ///< images the annotator saw
+  double annotations = 0;  ///< boxes drawn
+  BoxErrorSums box;        ///< errors of the boxes that were tied to an object
+  double found = 0;        ///< objects that were there and drawn
+  double missed = 0;       ///< objects that were there and not drawn
+  double spurious = 0;     ///< boxes drawn where nothing was
+};
+
+/// What we believe of every annotator: priors, and the evidence that turns them into posteriors. Because the models are
+/// conjugate, a posterior used as the next project's prior is the same as adding evidence, and so is merging two files.
+/// Which profile wrote it matters: the profiles define a box error differently.
+struct AnnotatorPosteriors {
+  std::string profile;  ///< "paper", "reference", "absence_aware"
+  BoxPrior box_prior;
+  std::array<double, 4> box_mean_limit{};  ///< means are clipped to +- this; 0: no limit
+  ConfusionPrior confusion_prior;
+  bool has_existence = false;  ///< found, missed and spurious are meaningful
+  BetaPrior recall_prior;
+  GammaPrior spurious_prior;  ///< spurious boxes per image
+
+  std::vector<ClassRecord> classes;
+  std::vector<AnnotatorEvidence> annotators;
+  ConfusionColumns confusion;  ///< expected counts per (annotator, true class, given class), prior not included
+
+  // Inspection. k is an index into annotators.
+  [[nodiscard]] BoxPosterior box(std::size_t k) const;
+  /// alpha_jl: prior plus counts.
+  [[nodiscard]] double alpha(std::size_t k, std::size_t true_class, std::size_t given_class) const;
+  /// Probability that a box of a true class j, drawn at random from the classes in proportion to how often the
+  /// annotator met them, is given class j; with no evidence, the prior's diagonal share.
+  [[nodiscard]] double accuracy(std::size_t k) const;
+  [[nodiscard]] double mean_recall(std::size_t k) const;
+  [[nodiscard]] double mean_spurious_per_image(std::size_t k) const;
+
+  /// The annotator's index by id, or npos.
+  static constexpr std::size_t npos = static_cast<std::size_t>(-1);
+  [[nodiscard]] std::size_t find(const ExternalId& id) const;
+};
+
+/// Evidence of both. Annotators are united by id, classes by name; priors and profile must be equal.
+/// Throws DataError otherwise.
+[[nodiscard]] AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b);
+
+/// The same posteriors with annotators and classes in the order of `crowd`: annotators by id (those not in the crowd
+/// are dropped, new ones have no evidence), classes by name. Throws DataError when a class with counts is not in the
+/// crowd.
+[[nodiscard]] AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const CrowdData& crowd);
+
+/// Versioned JSON ("format": "bdc_annotators", "version": 1). Expected confusion counts below one millionth are left
+/// out.
+void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& posteriors);
+
+/// Throws DataError with `source` (a file's name) and the JSON path of what is wrong.
+[[nodiscard]] AnnotatorPosteriors read_annotator_posteriors(std::istream& in, const std::string& source);
+
+}  // namespace bdc
