@@ -1,0 +1,24 @@
+# Installed: bdc-host, the plugins, the headers, the core library, and a CMake package:
+#   find_package(bdc) -> bdc::core, bdc::plugin_api, bdc_add_detector_plugin, bdc_add_hook_plugin
+# With BDC_BUILD_HOST=OFF: bdc::core alone.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/bdc")
+install(TARGETS bdc_core EXPORT bdcTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(DIRECTORY bdc_core/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(BDC_BUILD_HOST)
+  install(TARGETS bdc_plugin_api EXPORT bdcTargets)
+  install(DIRECTORY plugin_api/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(FILES plugin_api/cmake/BdcTorch.cmake plugin_api/cmake/BdcPlugin.cmake plugin_api/cmake/plugin.map
+          DESTINATION "${package_folder}")
+  install(TARGETS bdc-host RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(FILES "${PROJECT_BINARY_DIR}/registry.installed.json" DESTINATION "${CMAKE_INSTALL_DATADIR}/bdc"
+          RENAME registry.json)
+endif()
+install(EXPORT bdcTargets NAMESPACE bdc:: DESTINATION "${package_folder}")
+configure_package_config_file(cmake/bdcConfig.cmake.in "${PROJECT_BINARY_DIR}/bdcConfig.cmake"
+                              INSTALL_DESTINATION "${package_folder}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/bdcConfigVersion.cmake" COMPATIBILITY SameMajorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/bdcConfig.cmake" "${PROJECT_BINARY_DIR}/bdcConfigVersion.cmake"
+        DESTINATION "${package_folder}")

@@ -1,0 +1,5 @@
+#include <bdc/plugin/export.h>
+
+#include "minimal.h"
+
+BDC_EXPORT_DETECTOR(minimal::Detector);

@@ -1,0 +1,82 @@
+#include "app/application.h"
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "app/user_error.h"
+#include "app/verb.h"
+#include "bdc/core/error.h"
+#include "doctor_process/doctor.h"
+#include "registry/loaded_plugin.h"
+
+namespace bdc::host {
+namespace {
+
+/// `bdc-host --plugin x --hook y` means `bdc-host train --plugin x --hook y`.
+std::vector<std::string> with_default_verb(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  static const std::vector<std::string> own = {"-h", "--help", "--version", "-V"};
+  if (!words.empty() && !words[0].empty() && words[0][0] == '-' &&
+      std::find(own.begin(), own.end(), words[0]) == own.end()) {
+    words.insert(words.begin(), "train");
+  }
+  return words;
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app("Trains object detectors on crowdsourced bounding boxes.", "bdc-host");
+  app.set_version_flag("-V,--version", std::string("bdc-host ") + BDC_VERSION);
+  app.footer(
+      "Without a verb, `train` is meant:  bdc-host --plugin minimal --set train.epochs=5\n"
+      "Exit codes: 0 ok, 1 failure, 2 usage, 3 config, 4 data, 5 plugin not found, 6 ABI mismatch,\n"
+      "            7 plugin threw, 8 device or memory, 9 non-finite loss, 130 interrupted and saved");
+  app.require_subcommand(1);
+  Action action;
+  add_train(app, action);
+  add_plugins(app, action);
+  add_config(app, action);
+  add_version(app, action);
+  std::vector<std::string> words = with_default_verb(argc, argv);
+  std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+  if (words.empty()) {
+    std::cerr << app.help();
+    return static_cast<int>(ExitCode::usage);
+  }
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    std::cerr << "bdc-host: " << e.what() << "\nRun with --help for what is understood.\n";
+    return static_cast<int>(ExitCode::usage);
+  }
+  return action();
+}
+
+}  // namespace
+
+int run_application(int argc, char** argv) {
+  const auto report = [](const std::string& message, ExitCode code) {
+    std::cerr << "bdc-host: " << message << std::endl;
+    return static_cast<int>(code);
+  };
+  try {
+    if (argc == 5 && std::string(argv[1]) == kDoctorChild) examine_in_child(argv[2], argv[3], std::stoi(argv[4]));
+    return parse_and_run(argc, argv);
+  } catch (const UserError& e) {
+    return report(e.what(), e.code());
+  } catch (const DataError& e) {
+    return report(e.what(), ExitCode::data);
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", ExitCode::device);
+  } catch (const std::exception& e) {
+    return report(short_message(e), ExitCode::failure);
+  } catch (...) {
+    return report("an unknown error", ExitCode::failure);
+  }
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace bdc::host {
+
+/// What a verb does once the command line is parsed: returns the exit code or throws.
+using Action = std::function<int()>;
+
+/// Each adds one verb to the program; when the user calls it, its action is put into `action`. One file per verb.
+void add_train(CLI::App& app, Action& action);
+void add_plugins(CLI::App& app, Action& action);
+void add_config(CLI::App& app, Action& action);
+void add_version(CLI::App& app, Action& action);
+
+}  // namespace bdc::host

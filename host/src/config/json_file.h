@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace bdc::host {
+
+/// Object members stay in the order of the file.
+using Json = nlohmann::ordered_json;
+
+/// Reads a JSON file that may have // and /* */ comments. Throws UserError (exit 3) with file and line when it cannot
+/// be read, is not JSON, is nested deeper than 64, is larger than 16 MiB, or names a key of an object twice.
+[[nodiscard]] Json read_json_file(const std::filesystem::path& path);
+
+/// "an object", "a string", "null"...: what a value is, for messages.
+[[nodiscard]] std::string type_of(const Json& value);
+
+/// Writes text to a temporary name beside `path`, syncs, and renames, so that no partial file is ever seen.
+/// Throws UserError (exit 1) when that fails.
+void write_file_atomically(const std::filesystem::path& path, const std::string& bytes);
+
+}  // namespace bdc::host

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace bdc::host {
+
+/// How a long job talks: one live line on a terminal that is rewritten in place, whole lines elsewhere. Goes to
+/// standard error, so that results on standard output stay clean.
+class Progress {
+ public:
+  enum class Style { automatic, quiet };
+  explicit Progress(Style style);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Rewrites the live line, at most ten times a second. Nothing when not on a terminal.
+  void live(const std::string& text);
+  /// A line that stays.
+  void line(const std::string& text);
+
+ private:
+  void clear();
+  bool terminal_;
+  bool quiet_;
+  bool dirty_ = false;
+  double last_ = 0;
+};
+
+/// Seconds since some fixed moment.
+[[nodiscard]] double now_seconds();
+/// "1:05" or "2:03:09".
+[[nodiscard]] std::string clock_text(double seconds);
+
+}  // namespace bdc::host

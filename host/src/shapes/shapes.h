@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <opencv2/core.hpp>
+
+#include "bdc/core/crowd_data.h"
+#include "shapes/dataset.h"
+
+namespace bdc::host {
+
+struct ShapesSettings {
+  std::int64_t images = 400;
+  std::int64_t classes = 4;  ///< 1 .. shape_class_limit()
+  std::int64_t size = 96;    ///< edge in pixels
+  std::int64_t max_objects = 3;
+  std::uint64_t seed = 1;
+};
+
+/// The built-in data set: coloured shapes on a textured background, rendered when asked for. The class is the form;
+/// colour, size, tilt and place are random. Truth boxes are exact: the outermost pixels that were drawn. An image
+/// depends on the seed and its index alone.
+class ShapesData : public Dataset {
+ public:
+  explicit ShapesData(const ShapesSettings& settings);
+
+  /// Images, classes and truth. There are no annotators.
+  [[nodiscard]] const CrowdData& labels() const override { return labels_; }
+  /// Image `index` as 8-bit RGB, size x size.
+  [[nodiscard]] cv::Mat image(std::int64_t index) const override;
+
+ private:
+  ShapesSettings settings_;
+  CrowdData labels_;
+};
+
+[[nodiscard]] std::int64_t shape_class_limit();
+
+}  // namespace bdc::host

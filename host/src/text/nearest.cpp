@@ -1,0 +1,60 @@
+#include "text/nearest.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace bdc::host {
+namespace {
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  if (word.size() > 200) return "";
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(word.size(), 2) / 2 + 1;
+  for (const auto& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
+  if (candidates.empty()) return "";
+  const std::string near = nearest(word, candidates);
+  return near.empty() ? "; known: " + join(candidates) : "; did you mean '" + near + "'?";
+}
+
+std::string join(const std::vector<std::string>& words, const std::string& between) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) out += (i ? between : "") + words[i];
+  return out;
+}
+
+std::string printable(const std::string& text, std::size_t limit) {
+  std::string out = text.substr(0, limit);
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text.size() > limit ? out + "..." : out;
+}
+
+}  // namespace bdc::host

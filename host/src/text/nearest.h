@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bdc::host {
+
+/// The candidate with the smallest edit distance to `word`, or "" when none is near (more than half of it differs).
+[[nodiscard]] std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+/// "; did you mean 'x'?" or, when nothing is near, "; known: a, b, c". Empty for no candidates.
+[[nodiscard]] std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates);
+
+/// The words with ", " between.
+[[nodiscard]] std::string join(const std::vector<std::string>& words, const std::string& between = ", ");
+
+/// Bytes a terminal must not see (control characters, escapes) replaced by '?', cut to `limit` characters.
+[[nodiscard]] std::string printable(const std::string& text, std::size_t limit = 200);
+
+}  // namespace bdc::host

@@ -1,0 +1,117 @@
+#include "train/detector_handle.h"
+
+#include <bdc/plugin/abi.h>
+#include <torch/nn.h>
+#include <torch/utils.h>
+
+namespace bdc::host {
+namespace {
+
+bool holds_everywhere(const torch::Tensor& t) {
+  return t.all().item<bool>();
+}
+
+}  // namespace
+
+std::string broken_law(const plugin::Predictions& p, std::int64_t batch, std::int64_t num_classes) {
+  if (!p.boxes.defined() || !p.scores.defined() || !p.class_probs.defined() || !p.image_index.defined()) {
+    return "boxes, scores, class_probs and image_index must all be set";
+  }
+  const std::int64_t n = p.boxes.dim() == 2 ? p.boxes.size(0) : -1;
+  if (n < 0 || p.boxes.size(1) != 4) return "boxes must be N x 4";
+  if (p.scores.dim() != 1 || p.scores.size(0) != n) return "scores must have N entries";
+  if (p.class_probs.dim() != 2 || p.class_probs.size(0) != n || p.class_probs.size(1) != num_classes) {
+    return "class_probs must be N x number of classes";
+  }
+  if (p.image_index.dim() != 1 || p.image_index.size(0) != n || p.image_index.scalar_type() != torch::kInt64) {
+    return "image_index must have N entries of int64";
+  }
+  if (p.boxes.requires_grad() || p.scores.requires_grad() || p.class_probs.requires_grad()) {
+    return "predictions must not carry a gradient";
+  }
+  if (n == 0) return "";
+  if (!holds_everywhere(torch::isfinite(p.boxes)) || !holds_everywhere(torch::isfinite(p.scores)) ||
+      !holds_everywhere(torch::isfinite(p.class_probs))) {
+    return "boxes, scores and class_probs must be finite";
+  }
+  if (!holds_everywhere(p.boxes.select(1, 2) >= p.boxes.select(1, 0)) ||
+      !holds_everywhere(p.boxes.select(1, 3) >= p.boxes.select(1, 1))) {
+    return "boxes must have x1 <= x2 and y1 <= y2";
+  }
+  if (!holds_everywhere((p.scores >= 0) & (p.scores <= 1))) return "scores must be in 0..1";
+  if (!holds_everywhere(p.class_probs >= 0) || !holds_everywhere((p.class_probs.sum(1) - 1).abs() < 1e-3)) {
+    return "class_probs must not be negative and must sum to 1 in every row";
+  }
+  if (!holds_everywhere((p.image_index >= 0) & (p.image_index < batch))) return "image_index must be in 0..batch-1";
+  if (n > 1 && !holds_everywhere(p.image_index.slice(0, 1) >= p.image_index.slice(0, 0, n - 1))) {
+    return "image_index must not decrease";
+  }
+  if (n > 1) {
+    const auto same = p.image_index.slice(0, 1) == p.image_index.slice(0, 0, n - 1);
+    if (!holds_everywhere(~same | (p.scores.slice(0, 1) <= p.scores.slice(0, 0, n - 1)))) {
+      return "scores must not increase inside an image";
+    }
+  }
+  return "";
+}
+
+DetectorHandle::DetectorHandle(const LoadedPlugin& plugin, const plugin::DetectorConfig& config, std::uint64_t seed)
+    : name_(plugin.name()), info_(plugin.detector_info()), num_classes_(config.num_classes) {
+  torch::manual_seed(seed);
+  call_plugin(who(), "its constructor", [&] { detector_.reset(plugin.descriptor().create_detector(config)); });
+  if (!detector_) {
+    throw UserError(ExitCode::plugin_threw,
+                    who() + ": its factory returned null\n  advice: throw an exception that says why");
+  }
+}
+
+torch::nn::Module& DetectorHandle::module() {
+  torch::nn::Module* module = nullptr;
+  call_plugin(who(), "module", [&] { module = &detector_->module(); });
+  return *module;
+}
+
+std::unique_ptr<plugin::Activations> DetectorHandle::forward(const plugin::Images& images) {
+  std::unique_ptr<plugin::Activations> out;
+  call_plugin(who(), "forward", [&] { out = detector_->forward(images); });
+  if (!out) throw UserError(ExitCode::plugin_threw, who() + ": forward returned null");
+  return out;
+}
+
+plugin::Predictions DetectorHandle::decode(const plugin::Activations& activations, const plugin::DecodeOptions& options,
+                                           std::int64_t batch) {
+  plugin::Predictions out;
+  torch::NoGradGuard no_grad;
+  call_plugin(who(), "decode", [&] { out = detector_->decode(activations, options); });
+  const std::string law = broken_law(out, batch, num_classes_);
+  if (!law.empty()) throw UserError(ExitCode::plugin_threw, who() + ": decode broke the contract: " + law);
+  return out;
+}
+
+plugin::LossTerms DetectorHandle::checked(plugin::LossTerms terms, const char* stage) const {
+  if (!terms.total.defined() || terms.total.numel() != 1 || !terms.total.is_floating_point()) {
+    throw UserError(ExitCode::plugin_threw, who() + ": " + stage + " gave a total that is no floating-point scalar");
+  }
+  return terms;
+}
+
+plugin::LossTerms DetectorHandle::loss(const plugin::Activations& activations, const plugin::Targets& targets) {
+  plugin::LossTerms out;
+  call_plugin(who(), "loss", [&] { out = detector_->loss(activations, targets); });
+  return checked(std::move(out), "loss");
+}
+
+plugin::LossTerms DetectorHandle::hard_loss(const plugin::Activations& activations,
+                                            const plugin::HardTargets& targets) {
+  plugin::LossTerms out;
+  call_plugin(who(), "hard_loss", [&] { out = detector_->hard_loss(activations, targets); });
+  return checked(std::move(out), "hard_loss");
+}
+
+std::vector<plugin::ParameterGroup> DetectorHandle::parameter_groups() {
+  std::vector<plugin::ParameterGroup> out;
+  call_plugin(who(), "parameter_groups", [&] { out = detector_->parameter_groups(); });
+  return out;
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+
+#include "bdc/core/metrics/coco_eval.h"
+#include "shapes/dataset.h"
+#include "train/detector_handle.h"
+
+namespace bdc::host {
+
+/// Runs the detector over a data set (evaluation mode, no gradient) and judges its detections against the truth with
+/// COCO's rules. `progress` gets the number of images done. The module's mode is put back.
+[[nodiscard]] CocoEvalResult evaluate(DetectorHandle& detector, const Dataset& data, std::int64_t input_size,
+                                      std::int64_t batch_size, const plugin::DecodeOptions& limits,
+                                      const std::function<void(std::int64_t)>& progress = {});
+
+}  // namespace bdc::host

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <bdc/plugin/detector.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace bdc::host {
+
+struct OptimizerSettings {
+  std::string kind = "sgd";  ///< "sgd" (with momentum) or "adamw"
+  double momentum = 0.9;
+  double weight_decay = 0.0005;
+  double clip_norm = 0;  ///< 0: no limit
+};
+
+/// SGD with momentum and AdamW, as LibTorch defines them, with a state that is plain named tensors and so goes into a
+/// checkpoint and comes back bit for bit.
+class Optimizer {
+ public:
+  Optimizer(std::vector<plugin::ParameterGroup> groups, const OptimizerSettings& settings);
+
+  void zero_grad();
+  /// One update; returns the norm of the gradient before clipping.
+  double step(double learning_rate);
+
+  [[nodiscard]] std::map<std::string, torch::Tensor> state() const;
+  /// Throws UserError (exit 4) unless the names and shapes are those of state().
+  void load_state(const std::map<std::string, torch::Tensor>& state);
+
+ private:
+  struct Slot {
+    torch::Tensor parameter, first, second;  // momentum; or mean and mean square of the gradient
+    double learning_rate_factor, weight_decay_factor;
+  };
+  OptimizerSettings settings_;
+  std::vector<Slot> slots_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace bdc::host

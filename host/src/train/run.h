@@ -1,0 +1,37 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/json_file.h"
+#include "console/progress.h"
+#include "registry/catalog.h"
+#include "train/fit_result.h"
+
+namespace bdc::host {
+
+/// A resolved config made complete with what only the plugin knows: its recommendations in place of nulls, and the
+/// options of the plugin and of every hook checked and filled with defaults (registry.json's first, then the plugin's
+/// own). Throws UserError: exit 3 for options, exit 5 and 6 for plugins that cannot be had.
+[[nodiscard]] Json complete_config(Json config, const Catalog& catalog);
+
+struct RunReport {
+  std::filesystem::path folder;
+  FitResult fit;
+  std::vector<std::string> class_names;
+  double seconds = 0;
+};
+
+/// Trains as a complete config says, in a new run folder, or goes on with the run in `resume` (its checkpoint and
+/// config).
+[[nodiscard]] RunReport run_training(const Json& config, const Catalog& catalog,
+                                     const std::optional<std::filesystem::path>& resume, Progress& progress,
+                                     const std::atomic<bool>& stop);
+
+/// The config inside a run folder's checkpoint.
+[[nodiscard]] Json config_of_run(const std::filesystem::path& folder);
+
+}  // namespace bdc::host

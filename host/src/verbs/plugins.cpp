@@ -1,0 +1,261 @@
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "app/user_error.h"
+#include "app/verb.h"
+#include "config/options.h"
+#include "doctor_process/doctor.h"
+#include "registry/loaded_plugin.h"
+#include "text/nearest.h"
+#include "text/table.h"
+#include "verbs/shared_options.h"
+
+namespace bdc::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// What a plugin is and whether it can be used, without running any of its code.
+struct Row {
+  std::string name, kind, status, file, description;
+};
+
+std::vector<Row> rows_of(const Catalog& catalog) {
+  std::vector<Row> out;
+  const auto& entries = catalog.entries();
+  for (const auto& entry : entries) {
+    std::string kind = "?";
+    if (entry.note) {
+      kind = entry.note->has_detector ? (entry.note->has_hook ? "detector, hook" : "detector") : "hook";
+    }
+    const auto twins = std::count_if(entries.begin(), entries.end(), [&](const PluginEntry& e) {
+      return e.name == entry.name && e.note && entry.note &&
+             ((e.note->has_detector && entry.note->has_detector) || (e.note->has_hook && entry.note->has_hook));
+    });
+    std::string status = "ok";
+    if (!entry.problem.empty()) {
+      status = first_line(entry.problem);
+      const std::string prefix = entry.file.string() + ": ";
+      if (status.compare(0, prefix.size(), prefix) == 0) status = status.substr(prefix.size());
+    } else if (twins > 1) {
+      status = "another plugin has the same name";
+    }
+    out.push_back({entry.name, kind, status, entry.file.string(), entry.description});
+  }
+  return out;
+}
+
+int list(const SearchRequest& search, bool json) {
+  const Catalog catalog = Catalog::read(search);
+  const auto rows = rows_of(catalog);
+  if (json) {
+    Json out = {{"registry", catalog.registry_file().string()}, {"folders", Json::array()}, {"plugins", Json::array()}};
+    for (const auto& folder : catalog.folders()) out["folders"].push_back(folder.string());
+    for (const auto& r : rows) {
+      out["plugins"].push_back({{"name", r.name},
+                                {"kind", r.kind},
+                                {"usable", r.status == "ok"},
+                                {"status", r.status},
+                                {"file", r.file},
+                                {"description", r.description}});
+    }
+    std::cout << out.dump(2) << "\n";
+    return 0;
+  }
+  if (rows.empty()) {
+    std::cout << "no plugins found; looked in:\n";
+    for (const auto& folder : catalog.folders()) std::cout << "  " << folder.string() << "\n";
+    return 0;
+  }
+  Table table({"name", "kind", "status", "file"});
+  for (const auto& r : rows) table.add({r.name, r.kind, r.status, r.file});
+  table.print(std::cout);
+  return 0;
+}
+
+/// A file by path, or a plugin by name.
+fs::path file_of(const std::string& what, const SearchRequest& search, Json* registry_options) {
+  std::error_code ignored;
+  const bool path_like =
+      what.find('/') != std::string::npos || (what.size() > 3 && what.compare(what.size() - 3, 3, ".so") == 0);
+  if (path_like) return what;
+  const Catalog catalog = Catalog::read(search);
+  const auto kind = !catalog.has(what, Catalog::Kind::detector) && catalog.has(what, Catalog::Kind::hook)
+                        ? Catalog::Kind::hook
+                        : Catalog::Kind::detector;
+  const PluginEntry& entry = catalog.find(what, kind);
+  if (registry_options) *registry_options = entry.options;
+  return entry.file;
+}
+
+Json options_json(const std::vector<plugin::OptionSpec>& options) {
+  Json out = Json::array();
+  for (const auto& o : options) {
+    out.push_back({{"name", o.name},
+                   {"type", type_name(o.default_value)},
+                   {"default", to_json(o.default_value)},
+                   {"allowed", range_text(o)},
+                   {"help", o.help}});
+  }
+  return out;
+}
+
+void print_options(const std::vector<plugin::OptionSpec>& options) {
+  if (options.empty()) {
+    std::cout << "\nIt has no options.\n";
+    return;
+  }
+  std::cout << "\n";
+  Table table({"option", "type", "default", "allowed", "meaning"});
+  for (const auto& o : options)
+    table.add({o.name, type_name(o.default_value), to_json(o.default_value).dump(), range_text(o), o.help});
+  table.print(std::cout);
+}
+
+Json info_json(const LoadedPlugin& plugin) {
+  Json out = {
+      {"name", plugin.name()}, {"file", plugin.file().string()}, {"fingerprint", plugin.note().fingerprint.text()}};
+  if (plugin.note().has_detector) {
+    const auto info = plugin.detector_info();
+    out["detector"] = {{"version", info.version},
+                       {"description", info.description},
+                       {"input_size", info.input_size},
+                       {"stride", info.stride},
+                       {"optimizer",
+                        {{"kind", info.optimizer.kind},
+                         {"learning_rate", info.optimizer.learning_rate},
+                         {"momentum", info.optimizer.momentum},
+                         {"weight_decay", info.optimizer.weight_decay},
+                         {"batch_size", info.optimizer.batch_size}}},
+                       {"capabilities", info.capabilities},
+                       {"options", options_json(info.options)}};
+  }
+  if (plugin.note().has_hook) {
+    const auto info = plugin.hook_info();
+    out["hook"] = {{"description", info.description},
+                   {"priority", info.priority},
+                   {"needs_predictions", info.needs_predictions},
+                   {"options", options_json(info.options)}};
+  }
+  return out;
+}
+
+int info(const std::string& name, const SearchRequest& search, bool json) {
+  const LoadedPlugin plugin = LoadedPlugin::load(file_of(name, search, nullptr));
+  if (json) {
+    std::cout << info_json(plugin).dump(2) << "\n";
+    return 0;
+  }
+  std::cout << "file         " << plugin.file().string() << "\n"
+            << "fingerprint  " << plugin.note().fingerprint.text() << "\n";
+  if (plugin.note().has_detector) {
+    const auto d = plugin.detector_info();
+    std::cout << "detector     " << d.name << " " << d.version << ": " << d.description << "\n"
+              << "input        " << d.input_size << " px by default, multiples of " << d.stride << ", at least "
+              << d.min_input_size << "\n"
+              << "optimiser    " << d.optimizer.kind << ", learning rate " << Json(d.optimizer.learning_rate).dump()
+              << ", weight decay " << Json(d.optimizer.weight_decay).dump() << ", batch " << d.optimizer.batch_size
+              << "\n";
+    if (!d.capabilities.empty()) std::cout << "capable of   " << join(d.capabilities) << "\n";
+    print_options(d.options);
+  }
+  if (plugin.note().has_hook) {
+    const auto h = plugin.hook_info();
+    std::cout << "hook         " << h.name << ": " << h.description << "\n"
+              << "priority     " << h.priority << " (0 runs first, 100 last)\n";
+    print_options(h.options);
+  }
+  return 0;
+}
+
+int doctor(const std::string& what, const SearchRequest& search, const std::vector<std::string>& sets, double timeout,
+           bool json) {
+  Json options = Json::object();
+  const fs::path file = file_of(what, search, &options);
+  for (const auto& set : sets) {
+    const auto equals = set.find('=');
+    if (equals == std::string::npos)
+      throw UserError(ExitCode::usage, "--option " + printable(set) + ": expected name=value");
+    const Json value = Json::parse(set.substr(equals + 1), nullptr, false);
+    options[set.substr(0, equals)] =
+        value.is_discarded() || value.is_structured() ? Json(set.substr(equals + 1)) : value;
+  }
+  const Diagnosis diagnosis = examine(file, options, timeout);
+  using Status = CheckResult::Status;
+  const auto word = [](Status s) { return s == Status::passed ? "pass" : s == Status::failed ? "FAIL" : "not run"; };
+  if (json) {
+    Json out = {{"file", file.string()}, {"healthy", diagnosis.healthy()}, {"checks", Json::array()}};
+    for (const auto& c : diagnosis.checks)
+      out["checks"].push_back({{"name", c.name}, {"status", word(c.status)}, {"reason", c.reason}});
+    std::cout << out.dump(2) << "\n";
+    return diagnosis.exit_code();
+  }
+  std::cout << file.string() << "\n\n";
+  Table table({"check", "result", "law"});
+  std::size_t passed = 0;
+  for (std::size_t i = 0; i < diagnosis.checks.size(); ++i) {
+    const auto& c = diagnosis.checks[i];
+    passed += c.status == Status::passed ? 1 : 0;
+    table.add({c.name, word(c.status), doctor_checks()[i].law});
+  }
+  table.print(std::cout);
+  std::cout << "\n" << passed << " of " << diagnosis.checks.size() << " checks passed\n";
+  for (const auto& c : diagnosis.checks) {
+    if (c.status == Status::failed) std::cout << "\n" << c.name << ": " << c.reason << "\n";
+  }
+  return diagnosis.exit_code();
+}
+
+}  // namespace
+
+void add_plugins(CLI::App& app, Action& action) {
+  CLI::App* group = app.add_subcommand("plugins", "List, describe and examine plugins");
+  group->require_subcommand(1);
+  group->footer("Example:\n  bdc-host plugins list");
+
+  CLI::App* list_verb = group->add_subcommand("list", "Every plugin that can be seen from here");
+  const auto list_search = add_search_options(*list_verb);
+  const auto list_json = std::make_shared<bool>(false);
+  list_verb->add_flag("--json", *list_json, "as JSON");
+  list_verb->footer("Runs no code of any plugin.\nExample:\n  bdc-host plugins list --plugin-path ~/my-detectors");
+  list_verb->callback([=, &action] { action = [=] { return list(*list_search, *list_json); }; });
+
+  CLI::App* info_verb = group->add_subcommand("info", "A plugin's fingerprint, defaults and options");
+  const auto info_search = add_search_options(*info_verb);
+  const auto info_name = std::make_shared<std::string>();
+  const auto info_as_json = std::make_shared<bool>(false);
+  info_verb->add_option("plugin", *info_name, "its name or its .so file")->required()->type_name("NAME|FILE");
+  info_verb->add_flag("--json", *info_as_json, "as JSON");
+  info_verb->footer("Example:\n  bdc-host plugins info minimal");
+  info_verb->callback([=, &action] { action = [=] { return info(*info_name, *info_search, *info_as_json); }; });
+
+  CLI::App* doctor_verb = group->add_subcommand("doctor", "Check that a detector keeps the plugin contract");
+  const auto doctor_search = add_search_options(*doctor_verb);
+  const auto doctor_what = std::make_shared<std::string>();
+  const auto doctor_options = std::make_shared<std::vector<std::string>>();
+  const auto doctor_timeout = std::make_shared<double>(600);
+  const auto doctor_json = std::make_shared<bool>(false);
+  doctor_verb->add_option("plugin", *doctor_what, "its name or its .so file")->required()->type_name("NAME|FILE");
+  doctor_verb->add_option("-o,--option", *doctor_options, "build it with this option; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  doctor_verb->add_option("--timeout", *doctor_timeout, "seconds until it is given up")
+      ->type_name("S")
+      ->check(CLI::Range(1.0, 86400.0));
+  doctor_verb->add_flag("--json", *doctor_json, "as JSON");
+  doctor_verb->footer(
+      "Runs in a child process: a plugin that crashes or hangs is a finding, not the end.\n"
+      "Exit code: 0 healthy, 1 a check failed, 5 not a plugin, 6 does not fit this host, 7 threw or crashed.\n"
+      "Example:\n  bdc-host plugins doctor build/plugins/minimal.so");
+  doctor_verb->callback([=, &action] {
+    action = [=] { return doctor(*doctor_what, *doctor_search, *doctor_options, *doctor_timeout, *doctor_json); };
+  });
+}
+
+}  // namespace bdc::host

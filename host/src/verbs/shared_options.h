@@ -1,0 +1,17 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "config/config.h"
+#include "registry/catalog.h"
+
+namespace bdc::host {
+
+/// --registry and --plugin-path, the same in every verb that looks for plugins.
+std::shared_ptr<SearchRequest> add_search_options(CLI::App& verb);
+
+/// --config, --plugin, --hook, --set, the same in every verb that takes a training config.
+std::shared_ptr<ConfigRequest> add_config_options(CLI::App& verb);
+
+}  // namespace bdc::host

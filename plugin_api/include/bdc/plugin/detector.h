@@ -1,0 +1,79 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bdc/plugin/info.h"
+#include "bdc/plugin/types.h"
+
+namespace bdc::plugin {
+
+/// Whatever a forward pass leaves for decode and loss. Each detector derives its own; only it looks inside.
+class Activations {
+ public:
+  virtual ~Activations() = default;
+};
+
+/// Limits on what decode returns.
+struct DecodeOptions {
+  double min_score = 0.05;
+  double nms_iou = 0.6;
+  std::int64_t max_per_image = 100;
+};
+
+/// Parameters that share their optimiser settings, as factors of the run's.
+struct ParameterGroup {
+  std::string name;
+  std::vector<torch::Tensor> parameters;
+  double learning_rate_factor = 1.0;
+  double weight_decay_factor = 1.0;
+};
+
+/// A trainable object detector. One forward pass serves the predictions and the loss, and training hooks stand between:
+///
+///     activations = forward(images)               with gradient when training
+///     predictions = decode(*activations, limits)  without gradient
+///     ...hooks may replace the targets, BDC does...
+///     terms       = loss(*activations, targets)   soft class vectors and weights
+///
+/// Laws, checked by `bdc-host plugins doctor`:
+/// - A target with a one-hot class vector and weight 1 gives exactly hard_loss.
+/// - A target of weight 0 has no pull: neither its class nor its box reaches a gradient.
+/// - A batch without targets has a finite, differentiable loss.
+/// - All randomness comes from LibTorch's default generator: the same seed gives the same bits.
+/// - All state is in module(): copying its parameters and buffers copies the detector.
+/// May throw std:: or c10:: exceptions; the host reports them with the plugin's name and the stage. One thread at a
+/// time uses a detector, not always the same one.
+class Detector {
+ public:
+  virtual ~Detector() = default;
+
+  /// All parameters and buffers. Owned by the detector.
+  [[nodiscard]] virtual torch::nn::Module& module() = 0;
+
+  [[nodiscard]] virtual std::unique_ptr<Activations> forward(const Images& images) = 0;
+
+  /// Class-agnostic suppression with the full class vector of every box that is left.
+  [[nodiscard]] virtual Predictions decode(const Activations& activations, const DecodeOptions& options) = 0;
+
+  /// `targets` has been validated and is on the detector's device.
+  [[nodiscard]] virtual LossTerms loss(const Activations& activations, const Targets& targets) = 0;
+
+  /// The detector's ordinary loss on integer labels, written down without class vectors or weights. Training never
+  /// calls it; it is the yardstick that loss() is held against.
+  [[nodiscard]] virtual LossTerms hard_loss(const Activations& activations, const HardTargets& targets) = 0;
+
+  /// Default: weight decay on tensors of two or more dimensions only (not on biases and norms).
+  [[nodiscard]] virtual std::vector<ParameterGroup> parameter_groups() {
+    ParameterGroup decay{"weights", {}, 1.0, 1.0}, plain{"biases and norms", {}, 1.0, 0.0};
+    for (const auto& p : module().parameters()) {
+      if (p.requires_grad()) (p.dim() > 1 ? decay : plain).parameters.push_back(p);
+    }
+    return {decay, plain};
+  }
+};
+
+}  // namespace bdc::plugin
