@@ -28,7 +28,8 @@ struct ImageScale {
   return {b.x1 / s.width, b.y1 / s.height, b.x2 / s.width, b.y2 / s.height};
 }
 
-[[nodiscard]] inline Box to_pixels(const Box& b, const ImageScale& s) {
+/// Coordinates times width and height: back to pixels, or to normalised ones when given the inverse scale.
+[[nodiscard]] inline Box scaled(const Box& b, const ImageScale& s) {
   return {b.x1 * s.width, b.y1 * s.height, b.x2 * s.width, b.y2 * s.height};
 }
 

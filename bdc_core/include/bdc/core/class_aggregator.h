@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "bdc/core/confusion.h"
+#include "bdc/core/span.h"
+
+namespace bdc {
+
+/// Turns ln rho (J values, any offset) into rho in place: exp and normalise, the row maximum subtracted first.
+/// Returns ln of the sum of exp(ln rho - max), so that ln rho_j - max - result is the logarithm of the new rho_j.
+double normalise_log_probabilities(double* log_rho, std::size_t J);
+
+/// One annotator's confusion matrix: the used columns, `columns` x J, row c for given class labels[c], ascending.
+struct ConfusionView {
+  Span<const std::int32_t> labels;
+  const double* value = nullptr;
+};
+
+/// Row sums of alpha and their psi, one per true class.
+struct ConfusionRows {
+  std::vector<double> sum, psi;
+};
+
+/// E[ln pi_jl] = psi(alpha_jl) - psi(sum_l alpha_jl) of one annotator's used columns. alpha: prior included; classes
+/// that are not among the labels are at the prior. out (columns x J) may be alpha itself.
+void expected_log_confusion(const ConfusionPrior& prior, std::size_t J, const ConfusionView& alpha, ConfusionRows& rows,
+                            double* out);
+
+}  // namespace bdc

@@ -1,0 +1,273 @@
+#include "bdc/core/bdc_model.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "bdc/core/error.h"
+#include "bdc/core/parallel.h"
+#include "image_scale.h"
+
+namespace bdc {
+
+BdcModel::~BdcModel() = default;
+
+BdcModel::BdcModel(const CrowdData& crowd, const BdcParameters& parameters, const AnnotatorPosteriors* prior,
+                   Span<const std::int32_t> max_objects)
+    : crowd_(crowd), parameters_(parameters), num_classes_(crowd.classes.size()) {
+  const std::size_t images = crowd.images.size(), K = crowd.annotators.size(), A = crowd.annotations.size();
+  if (A > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+    throw DataError("BDC: " + std::to_string(A) + " annotations are more than the 2147483647 it can hold");
+  }
+  if (crowd.annotation_begin.size() != images + 1) throw std::logic_error("BdcModel: the crowd data is not finalized");
+  if (prior != nullptr) {
+    aligned_prior_ = std::make_unique<AnnotatorPosteriors>(aligned_with(*prior, crowd));
+    prior_ = aligned_prior_.get();
+  }
+
+  inverse_scale_.resize(images);
+  drawers_.assign(images, 0);
+  row_begin_.assign(images + 1, 0);
+  row_count_.assign(images, 0);
+  image_terms_.assign(images, {0, 0});
+  previous_.resize(A);
+  std::vector<std::int32_t> last(K, -1);
+  for (std::size_t i = 0; i < images; ++i) {
+    const std::size_t first = crowd.annotation_begin[i], end = crowd.annotation_begin[i + 1];
+    const ImageScale scale = image_scale(crowd, i);
+    inverse_scale_[i] = {1 / scale.width, 1 / scale.height};
+    for (std::size_t a = first; a < end; ++a) {
+      std::int32_t& before = last[static_cast<std::size_t>(crowd.annotations[a].annotator)];
+      previous_[a] = before;
+      if (before < 0) ++drawers_[i];
+      before = static_cast<std::int32_t>(a - first);
+    }
+    for (std::size_t a = first; a < end; ++a) last[static_cast<std::size_t>(crowd.annotations[a].annotator)] = -1;
+    std::size_t room = end - first;
+    if (!max_objects.empty()) room = std::min(room, static_cast<std::size_t>(max_objects[i]));
+    row_begin_[i + 1] = row_begin_[i] + room;
+  }
+
+  object_of_.assign(A, -1);
+  objects_.resize(row_begin_.back());
+  rho_.resize(row_begin_.back() * num_classes_);
+
+  // Used columns: the distinct (annotator, class) pairs, from an earlier project as well.
+  std::vector<std::uint32_t> order(A);
+  {
+    std::vector<std::size_t> begin(K + 1, 0);
+    for (const Annotation& a : crowd.annotations) ++begin[static_cast<std::size_t>(a.annotator) + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+    for (std::size_t a = 0; a < A; ++a) {
+      order[next[static_cast<std::size_t>(crowd.annotations[a].annotator)]++] = static_cast<std::uint32_t>(a);
+    }
+    expected_.num_classes = num_classes_;
+    expected_.begin.assign(1, 0);
+    column_of_.resize(A);
+    for (std::size_t k = 0; k < K; ++k) {
+      const auto mine = order.begin() + static_cast<std::ptrdiff_t>(begin[k]);
+      const auto mine_end = order.begin() + static_cast<std::ptrdiff_t>(begin[k + 1]);
+      std::stable_sort(mine, mine_end, [&](std::uint32_t a, std::uint32_t b) {
+        return crowd.annotations[a].label < crowd.annotations[b].label;
+      });
+      auto next_mine = mine;
+      std::size_t next_prior = prior_ != nullptr ? prior_->confusion.begin[k] : 0;
+      const std::size_t prior_end = prior_ != nullptr ? prior_->confusion.begin[k + 1] : 0;
+      while (next_mine != mine_end || next_prior != prior_end) {
+        constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
+        const std::int32_t label = std::min(next_mine != mine_end ? crowd.annotations[*next_mine].label : none,
+                                            next_prior != prior_end ? prior_->confusion.label[next_prior] : none);
+        const auto column = static_cast<std::uint32_t>(expected_.label.size());
+        column_begin_.push_back(static_cast<std::size_t>(next_mine - order.begin()));
+        expected_.label.push_back(label);
+        for (; next_mine != mine_end && crowd.annotations[*next_mine].label == label; ++next_mine) {
+          column_of_[*next_mine] = column;
+        }
+        if (next_prior != prior_end && prior_->confusion.label[next_prior] == label) ++next_prior;
+      }
+      expected_.begin.push_back(expected_.label.size());
+    }
+    column_begin_.push_back(A);
+  }
+  by_column_ = std::move(order);
+  expected_.label.shrink_to_fit();
+  column_begin_.shrink_to_fit();
+  expected_.value.resize(expected_.label.size() * num_classes_);
+
+  box_weight_.resize(K);
+  box_posterior_.resize(K);
+  box_sums_.resize(K);
+  ConfusionRows rows;
+  std::vector<double> alpha0;
+  for (std::size_t k = 0; k < K; ++k) {
+    set_box_posterior(k, prior_ != nullptr ? prior_->annotators[k].box : BoxErrorSums{});
+    alpha0.resize(columns(k) * num_classes_);
+    prior_columns(k, alpha0.data());
+    double* expected = expected_.value.data() + expected_.begin[k] * num_classes_;
+    bdc::expected_log_confusion(parameters_.confusion, num_classes_, view(k, alpha0.data()), rows, expected);
+    dirichlet_ += dirichlet_terms(parameters_.confusion, num_classes_, view(k, alpha0.data()), view(k, alpha0.data()),
+                                  expected, rows);
+  }
+}
+
+void BdcModel::clear_image(std::size_t image) {
+  row_count_[image] = 0;
+  image_terms_[image] = {0, 0};
+  std::fill(object_of_.begin() + static_cast<std::ptrdiff_t>(crowd_.annotation_begin[image]),
+            object_of_.begin() + static_cast<std::ptrdiff_t>(crowd_.annotation_begin[image + 1]), -1);
+}
+
+std::int32_t BdcModel::object_of(std::size_t annotation) const {
+  const std::int32_t row = object_of_[annotation];
+  const auto image = static_cast<std::size_t>(crowd_.annotations[annotation].image);
+  return row < 0 ? -1 : row - static_cast<std::int32_t>(row_begin_[image]);
+}
+
+ConfusionView BdcModel::view(std::size_t k, const double* value) const {
+  return {{expected_.label.data() + expected_.begin[k], columns(k)}, value};
+}
+
+void BdcModel::confusion_counts(std::size_t k, double* counts) const {
+  const std::size_t J = num_classes_;
+  for (std::size_t c = expected_.begin[k]; c < expected_.begin[k + 1]; ++c, counts += J) {
+    std::fill(counts, counts + J, 0.0);
+    for (std::size_t n = column_begin_[c]; n < column_begin_[c + 1]; ++n) {
+      const std::int32_t row = object_of_[by_column_[n]];
+      if (row < 0) continue;
+      const double* rho = &rho_[static_cast<std::size_t>(row) * J];
+      for (std::size_t j = 0; j < J; ++j) counts[j] += rho[j];
+    }
+  }
+}
+
+void BdcModel::add_earlier_counts(std::size_t k, double* counts) const {
+  if (prior_ == nullptr) return;
+  const std::size_t J = num_classes_;
+  const ConfusionColumns& earlier = prior_->confusion;
+  std::size_t e = earlier.begin[k];
+  for (std::size_t c = expected_.begin[k]; c < expected_.begin[k + 1]; ++c, counts += J) {
+    if (e == earlier.begin[k + 1] || earlier.label[e] != expected_.label[c]) continue;
+    for (std::size_t j = 0; j < J; ++j) counts[j] += earlier.value[e * J + j];
+    ++e;
+  }
+}
+
+void BdcModel::prior_columns(std::size_t k, double* alpha0) const {
+  const std::size_t J = num_classes_;
+  for (std::size_t c = 0; c < columns(k); ++c) {
+    std::fill(alpha0 + c * J, alpha0 + (c + 1) * J, parameters_.confusion.off_diagonal);
+    alpha0[c * J + static_cast<std::size_t>(expected_.label[expected_.begin[k] + c])] = parameters_.confusion.diagonal;
+  }
+  add_earlier_counts(k, alpha0);
+}
+
+void BdcModel::set_box_posterior(std::size_t k, const BoxErrorSums& sums) {
+  box_sums_[k] = sums;
+  BoxPosterior posterior = update_box_posterior(parameters_.box, sums);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double limit = parameters_.box_mean_limit[i];
+    if (limit > 0) posterior.mean[i] = std::clamp(posterior.mean[i], -limit, limit);
+  }
+  box_posterior_[k] = posterior;
+  box_weight_[k] = {posterior.mean, posterior.precision()};
+}
+
+BoundTerms BdcModel::present_bound(int threads) const {
+  const std::size_t K = crowd_.annotators.size(), J = num_classes_;
+  const std::size_t chunk = K / 256 + 1;
+  std::vector<double> partial(K / chunk + 1, 0.0);
+  parallel_chunks(K, chunk, threads, [&](std::size_t begin, std::size_t end, std::size_t index) {
+    std::vector<double> counts;
+    for (std::size_t k = begin; k < end; ++k) {
+      counts.resize(columns(k) * J);
+      confusion_counts(k, counts.data());
+      const double* expected = expected_.value.data() + expected_.begin[k] * J;
+      for (std::size_t n = 0; n < counts.size(); ++n) partial[index] += counts[n] * expected[n];
+    }
+  });
+  BoundTerms terms = dirichlet_;
+  for (const double p : partial) terms.e_ln_p_c += p;
+  for (const auto& t : image_terms_) {
+    terms.e_ln_p_t += t[0];
+    terms.e_ln_q_t += t[1];
+  }
+  return terms;
+}
+
+Targets BdcModel::targets() const {
+  Targets targets;
+  targets.num_classes = static_cast<int>(num_classes_);
+  targets.begin.assign(1, 0);
+  targets.begin.reserve(crowd_.images.size() + 1);
+  std::size_t rows = 0;
+  for (const std::int32_t count : row_count_) rows += static_cast<std::size_t>(count);
+  targets.box.reserve(rows);
+  targets.weight.reserve(rows);
+  targets.score.reserve(rows);
+  targets.class_probs.reserve(rows * num_classes_);
+  for (std::size_t i = 0; i < crowd_.images.size(); ++i) {
+    const ImageScale scale{1 / inverse_scale_[i].width, 1 / inverse_scale_[i].height};
+    for (std::size_t n = 0; n < num_objects(i); ++n) {
+      Box box = to_corners(object(i, n).box);
+      box = {std::clamp(box.x1, 0.0, 1.0), std::clamp(box.y1, 0.0, 1.0), std::clamp(box.x2, 0.0, 1.0),
+             std::clamp(box.y2, 0.0, 1.0)};
+      const double w = weight(i, n);
+      if (!box.valid() || !(w > parameters_.min_weight)) continue;
+      const double* rho = class_probs(i, n);
+      targets.box.push_back(scaled(box, scale));
+      targets.weight.push_back(w);
+      targets.score.push_back(w * *std::max_element(rho, rho + num_classes_));
+      targets.class_probs.insert(targets.class_probs.end(), rho, rho + num_classes_);
+    }
+    targets.begin.push_back(targets.box.size());
+  }
+  return targets;
+}
+
+AnnotatorPosteriors BdcModel::summary(const char* profile, ConfusionColumns counts) const {
+  AnnotatorPosteriors result;
+  result.profile = profile;
+  result.box_prior = parameters_.box;
+  result.box_mean_limit = parameters_.box_mean_limit;
+  result.confusion_prior = parameters_.confusion;
+  result.classes = crowd_.classes;
+  result.annotators.resize(crowd_.annotators.size());
+  for (std::size_t k = 0; k < result.annotators.size(); ++k) {
+    AnnotatorEvidence& evidence = result.annotators[k];
+    if (prior_ != nullptr) evidence = prior_->annotators[k];
+    evidence.id = crowd_.annotators[k].id;
+    evidence.name = crowd_.annotators[k].name;
+    evidence.box = box_sums_[k];
+  }
+  for (const Assignment& a : crowd_.assignments) ++result.annotators[static_cast<std::size_t>(a.annotator)].images;
+  for (const Annotation& a : crowd_.annotations) ++result.annotators[static_cast<std::size_t>(a.annotator)].annotations;
+  result.confusion = std::move(counts);
+  return result;
+}
+
+void BdcModel::fill_counts(ConfusionColumns& counts, int threads) const {
+  const std::size_t K = crowd_.annotators.size();
+  parallel_chunks(K, K / 256 + 1, threads, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t k = begin; k < end; ++k) {
+      double* mine = counts.value.data() + expected_.begin[k] * num_classes_;
+      confusion_counts(k, mine);
+      add_earlier_counts(k, mine);
+    }
+  });
+}
+
+AnnotatorPosteriors BdcModel::posteriors(const char* profile, int threads) const {
+  ConfusionColumns counts = expected_;
+  fill_counts(counts, threads);
+  return summary(profile, std::move(counts));
+}
+
+AnnotatorPosteriors BdcModel::release_posteriors(const char* profile, int threads) {
+  fill_counts(expected_, threads);
+  return summary(profile, std::move(expected_));
+}
+
+}  // namespace bdc

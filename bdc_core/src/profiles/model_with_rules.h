@@ -1,0 +1,250 @@
+#pragma once
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "bdc/core/bdc_model.h"
+#include "bdc/core/class_aggregator.h"
+#include "bdc/core/parallel.h"
+
+namespace bdc {
+
+/// The steps of BDC with the formulas of one profile. Rules gives, as static functions:
+///   log_prior(scores, J, p, log_p) -> offset   p_j, and ln p_j = log_p[j] - offset, of one prediction
+///   match(problem, previous, cost, workspace)  workspace.match
+///   error(annotation, prediction)              error of a match, 4 values
+///   corrected(annotation, prediction, mean)    the annotated box without the annotator's bias
+///   weight(matched, drawers, annotators)       weight of a target
+///   finish(box)                                last touch of an aggregated box
+///   keeps_posterior_without_matches            an annotator with no match keeps the last posterior, else the prior
+///   exact_bound                                the bound is the evidence lower bound, else the reference's figure
+/// Base is BdcModel or a class derived from it.
+template <class Rules, class Base>
+class ModelWithRules : public Base {
+ public:
+  ModelWithRules(const CrowdData& crowd, const BdcParameters& parameters, const AnnotatorPosteriors* prior,
+                 Span<const std::int32_t> max_objects)
+      : Base(crowd, parameters, prior, max_objects) {}
+
+  using typename BdcModel::Workspace;
+
+  void aggregate_image(std::size_t image, const ImagePredictions& predictions, Workspace& ws) override {
+    const std::size_t first = this->crowd_.annotation_begin[image], J = this->num_classes_;
+    const std::size_t A = this->crowd_.annotation_begin[image + 1] - first, N = predictions.box.size();
+    load_annotations(image, ws);
+    load_predictions(image, predictions, ws);
+    ws.match.resize(A);
+    const MatchProblem problem{ws.annotations, ws.labels, ws.predictions, ws.probs.data(), J};
+    Rules::match(problem, {this->previous_.data() + first, A}, this->parameters_.match, ws);
+
+    // Objects: predictions with a match, in the order of predictions.
+    ws.row_of_prediction.assign(N, 0);
+    for (const std::int32_t n : ws.match) {
+      if (n >= 0) ++ws.row_of_prediction[static_cast<std::size_t>(n)];
+    }
+    const std::size_t row_begin = this->row_begin_[image], room = this->row_begin_[image + 1] - row_begin;
+    std::size_t rows = 0;
+    for (std::size_t n = 0; n < N; ++n) {
+      const std::int32_t matched = ws.row_of_prediction[n];
+      if (matched == 0) continue;
+      if (rows == room) {
+        throw std::invalid_argument("BdcModel: image " + std::to_string(image) + " has more than " +
+                                    std::to_string(room) + " objects");
+      }
+      BdcObject& object = this->objects_[row_begin + rows];
+      object.prediction = static_cast<std::int32_t>(n);
+      object.matched = matched;
+      object.predicted = to_center(ws.predictions[n]);
+      ws.row_of_prediction[n] = static_cast<std::int32_t>(rows++);
+    }
+    this->row_count_[image] = static_cast<std::int32_t>(rows);
+    for (std::size_t a = 0; a < A; ++a) {
+      const std::int32_t n = ws.match[a];
+      this->object_of_[first + a] =
+          n < 0 ? -1 : static_cast<std::int32_t>(row_begin) + ws.row_of_prediction[static_cast<std::size_t>(n)];
+    }
+    aggregate_objects(image, ws);
+  }
+
+  void reaggregate_image(std::size_t image, const ImagePredictions& predictions, Workspace& ws) override {
+    load_annotations(image, ws);
+    load_predictions(image, predictions, ws);
+    aggregate_objects(image, ws);
+  }
+
+  BdcUpdate update(int threads) override {
+    struct Part {
+      BoundTerms terms;
+      double reference = 0, box_change = 0, confusion_change = 0;
+    };
+    const std::size_t K = this->crowd_.annotators.size(), J = this->num_classes_, chunk = K / 256 + 1;
+    std::vector<Part> parts(K / chunk + 1);
+    parallel_chunks(K, chunk, threads, [&](std::size_t begin, std::size_t end, std::size_t index) {
+      std::vector<double> alpha0, alpha, expected;
+      ConfusionRows rows;
+      Part& part = parts[index];
+      for (std::size_t k = begin; k < end; ++k) {
+        update_box(k, part.box_change);
+        const std::size_t size = this->columns(k) * J;
+        alpha0.resize(size);
+        alpha.resize(size);
+        expected.resize(size);
+        this->confusion_counts(k, alpha.data());
+        this->prior_columns(k, alpha0.data());
+        double* before = this->expected_.value.data() + this->expected_.begin[k] * J;
+        for (std::size_t n = 0; n < size; ++n) alpha[n] += alpha0[n];
+        const ConfusionView view0 = this->view(k, alpha0.data()), view = this->view(k, alpha.data());
+        const ConfusionPrior& prior = this->parameters_.confusion;
+        if (!Rules::exact_bound) part.reference += reference_bound_term(prior, J, view0, view, before);
+        expected_log_confusion(prior, J, view, rows, expected.data());
+        if (Rules::exact_bound) {
+          part.terms += dirichlet_terms(prior, J, view0, view, expected.data(), rows);
+          for (std::size_t n = 0; n < size; ++n) part.terms.e_ln_p_c += (alpha[n] - alpha0[n]) * expected[n];
+        }
+        for (std::size_t n = 0; n < size; ++n) {
+          part.confusion_change += std::abs(expected[n] - before[n]);
+          before[n] = expected[n];
+        }
+      }
+    });
+    Part all;
+    for (const Part& part : parts) {
+      all.terms += part.terms;
+      all.reference += part.reference;
+      all.box_change = std::max(all.box_change, part.box_change);
+      all.confusion_change += part.confusion_change;
+    }
+    for (const auto& t : this->image_terms_) {
+      all.terms.e_ln_p_t += t[0];
+      all.terms.e_ln_q_t += t[1];
+    }
+    this->dirichlet_ = {};
+    this->dirichlet_.e_ln_p_pi = all.terms.e_ln_p_pi;
+    this->dirichlet_.e_ln_q_pi = all.terms.e_ln_q_pi;
+    const double entries = static_cast<double>(std::max<std::size_t>(1, this->expected_.value.size()));
+    return {all.terms.total() + all.reference, all.box_change, all.confusion_change / entries};
+  }
+
+  [[nodiscard]] double weight(std::size_t image, std::size_t n) const override {
+    return Rules::weight(this->object(image, n).matched, this->drawers_[image], this->crowd_.annotators.size());
+  }
+
+ protected:
+  void load_annotations(std::size_t image, Workspace& ws) const {
+    const std::size_t first = this->crowd_.annotation_begin[image];
+    const std::size_t A = this->crowd_.annotation_begin[image + 1] - first;
+    const ImageScale inverse = this->inverse_scale_[image];
+    ws.annotations.resize(A);
+    ws.labels.resize(A);
+    for (std::size_t a = 0; a < A; ++a) {
+      const Annotation& annotation = this->crowd_.annotations[first + a];
+      ws.annotations[a] = scaled(annotation.box, inverse);
+      ws.labels[a] = annotation.label;
+    }
+  }
+
+  /// Normalised boxes, p and ln p (up to log_offset) of every prediction.
+  void load_predictions(std::size_t image, const ImagePredictions& predictions, Workspace& ws) const {
+    const std::size_t N = predictions.box.size(), J = this->num_classes_;
+    const ImageScale inverse = this->inverse_scale_[image];
+    ws.predictions.resize(N);
+    ws.probs.resize(N * J);
+    ws.log_probs.resize(N * J);
+    ws.log_offset.resize(N);
+    for (std::size_t n = 0; n < N; ++n) {
+      ws.predictions[n] = scaled(predictions.box[n], inverse);
+      ws.log_offset[n] = Rules::log_prior(predictions.scores + n * J, J, &ws.probs[n * J], &ws.log_probs[n * J]);
+    }
+  }
+
+  /// Boxes and classes of the image's objects with the present posteriors.
+  void aggregate_objects(std::size_t image, Workspace& ws) {
+    const std::size_t first = this->crowd_.annotation_begin[image], J = this->num_classes_;
+    const std::size_t A = this->crowd_.annotation_begin[image + 1] - first;
+    const std::size_t row_begin = this->row_begin_[image], rows = this->num_objects(image);
+    BdcObject* objects = this->objects_.data() + row_begin;
+    double* rho = this->rho_.data() + row_begin * J;
+
+    ws.precision.assign(rows * 4, 0.0);
+    for (std::size_t r = 0; r < rows; ++r) {
+      objects[r].box = {0, 0, 0, 0};
+      const double* log_p = &ws.log_probs[static_cast<std::size_t>(objects[r].prediction) * J];
+      std::copy(log_p, log_p + J, rho + r * J);
+    }
+    for (std::size_t a = 0; a < A; ++a) {
+      const std::int32_t row = this->object_of_[first + a];
+      if (row < 0) continue;
+      const std::size_t r = static_cast<std::size_t>(row) - row_begin;
+      const auto k = static_cast<std::size_t>(this->crowd_.annotations[first + a].annotator);
+      const auto& weight = this->box_weight_[k];
+      BdcObject& object = objects[r];
+      const CenterBox box = Rules::corrected(to_center(ws.annotations[a]), object.predicted, weight.mean);
+      double* precision = &ws.precision[r * 4];
+      object.box.cx += weight.precision[0] * box.cx;
+      object.box.cy += weight.precision[1] * box.cy;
+      object.box.w += weight.precision[2] * box.w;
+      object.box.h += weight.precision[3] * box.h;
+      for (std::size_t i = 0; i < 4; ++i) precision[i] += weight.precision[i];
+      const double* expected = this->expected_.value.data() + static_cast<std::size_t>(this->column_of_[first + a]) * J;
+      double* log_rho = rho + r * J;
+      for (std::size_t j = 0; j < J; ++j) log_rho[j] += expected[j];
+    }
+    std::array<double, 2> terms{0, 0};
+    for (std::size_t r = 0; r < rows; ++r) {
+      const double* precision = &ws.precision[r * 4];
+      CenterBox& box = objects[r].box;
+      box = Rules::finish({box.cx / precision[0], box.cy / precision[1], box.w / precision[2], box.h / precision[3]});
+      finish_classes(rho + r * J, static_cast<std::size_t>(objects[r].prediction), ws, terms);
+    }
+    this->image_terms_[image] = terms;
+  }
+
+  /// ln rho -> rho; adds sum rho ln p and sum rho ln rho.
+  void finish_classes(double* rho, std::size_t prediction, const Workspace& ws, std::array<double, 2>& terms) const {
+    const std::size_t J = this->num_classes_;
+    const double* log_p = &ws.log_probs[prediction * J];
+    double highest = rho[0];
+    for (std::size_t j = 1; j < J; ++j) highest = std::max(highest, rho[j]);
+    double sum = 0, log_p_sum = 0, log_rho_sum = 0;
+    for (std::size_t j = 0; j < J; ++j) {
+      const double shifted = rho[j] - highest;
+      const double e = std::exp(shifted);
+      rho[j] = e;
+      sum += e;
+      log_p_sum += e * log_p[j];
+      log_rho_sum += e * shifted;
+    }
+    const double inverse = 1 / sum;
+    for (std::size_t j = 0; j < J; ++j) rho[j] *= inverse;
+    terms[0] += log_p_sum * inverse - ws.log_offset[prediction];
+    terms[1] += log_rho_sum * inverse - std::log(sum);
+  }
+
+  void update_box(std::size_t k, double& largest_change) {
+    const BoxPrior& prior = this->parameters_.box;
+    BoxErrorSums sums;
+    const std::size_t begin = this->column_begin_[this->expected_.begin[k]];
+    const std::size_t end = this->column_begin_[this->expected_.begin[k + 1]];
+    for (std::size_t n = begin; n < end; ++n) {
+      const std::size_t a = this->by_column_[n];
+      const std::int32_t row = this->object_of_[a];
+      if (row < 0) continue;
+      const Annotation& annotation = this->crowd_.annotations[a];
+      const CenterBox box =
+          to_center(scaled(annotation.box, this->inverse_scale_[static_cast<std::size_t>(annotation.image)]));
+      std::array<double, 4> error = Rules::error(box, this->objects_[static_cast<std::size_t>(row)].predicted);
+      for (std::size_t i = 0; i < 4; ++i) error[i] -= prior.mean[i];
+      sums.add(error, prior.full_covariance);
+    }
+    if (Rules::keeps_posterior_without_matches && sums.count == 0) return;
+    if (this->prior_ != nullptr) sums.merge(this->prior_->annotators[k].box);
+    const std::array<double, 4> before = this->box_posterior_[k].mean;
+    this->set_box_posterior(k, sums);
+    for (std::size_t i = 0; i < 4; ++i) {
+      largest_change = std::max(largest_change, std::abs(this->box_posterior_[k].mean[i] - before[i]));
+    }
+  }
+};
+
+}  // namespace bdc
