@@ -197,9 +197,10 @@ BoundTerms BdcModel::present_bound(int threads) const {
   return terms;
 }
 
-Targets BdcModel::targets() const {
+Targets BdcModel::compact_targets(std::vector<double> rho) const {
+  const std::size_t J = num_classes_;
   Targets targets;
-  targets.num_classes = static_cast<int>(num_classes_);
+  targets.num_classes = static_cast<int>(J);
   targets.begin.assign(1, 0);
   targets.begin.reserve(crowd_.images.size() + 1);
   std::size_t rows = 0;
@@ -207,7 +208,6 @@ Targets BdcModel::targets() const {
   targets.box.reserve(rows);
   targets.weight.reserve(rows);
   targets.score.reserve(rows);
-  targets.class_probs.reserve(rows * num_classes_);
   for (std::size_t i = 0; i < crowd_.images.size(); ++i) {
     const ImageScale scale{1 / inverse_scale_[i].width, 1 / inverse_scale_[i].height};
     for (std::size_t n = 0; n < num_objects(i); ++n) {
@@ -216,15 +216,26 @@ Targets BdcModel::targets() const {
              std::clamp(box.y2, 0.0, 1.0)};
       const double w = weight(i, n);
       if (!box.valid() || !(w > parameters_.min_weight)) continue;
-      const double* rho = class_probs(i, n);
+      // Rows only ever move forward, so the compacted rows may share the vector.
+      const double* from = &rho[(row_begin_[i] + n) * J];
+      double* to = &rho[targets.box.size() * J];
+      if (from != to) std::copy(from, from + J, to);
       targets.box.push_back(scaled(box, scale));
       targets.weight.push_back(w);
-      targets.score.push_back(w * *std::max_element(rho, rho + num_classes_));
-      targets.class_probs.insert(targets.class_probs.end(), rho, rho + num_classes_);
+      targets.score.push_back(w * *std::max_element(to, to + J));
     }
     targets.begin.push_back(targets.box.size());
   }
+  rho.resize(targets.box.size() * J);
+  targets.class_probs = std::move(rho);
   return targets;
+}
+
+Targets BdcModel::targets() const {
+  return compact_targets(rho_);
+}
+Targets BdcModel::release_targets() {
+  return compact_targets(std::move(rho_));
 }
 
 AnnotatorPosteriors BdcModel::summary(const char* profile, ConfusionColumns counts) const {

@@ -101,9 +101,11 @@ class BdcModel {
   /// Targets of all images: objects above min_weight with a positive box, clipped to the image; score = weight times
   /// the largest class probability.
   [[nodiscard]] Targets targets() const;
+  /// The same, giving up the model's memory for the result's: the model must not be used afterwards.
+  [[nodiscard]] Targets release_targets();
   /// The posteriors of the last update, which must come after the last aggregate_image.
   [[nodiscard]] AnnotatorPosteriors posteriors(const char* profile, int threads) const;
-  /// The same, giving up the model's memory for the result's: the model must not be used afterwards.
+  /// The same, giving up the model's memory for the result's: only targets may be asked for afterwards.
   [[nodiscard]] AnnotatorPosteriors release_posteriors(const char* profile, int threads);
 
  protected:
@@ -118,6 +120,7 @@ class BdcModel {
   [[nodiscard]] ConfusionView view(std::size_t k, const double* value) const;
   [[nodiscard]] std::size_t columns(std::size_t k) const { return expected_.begin[k + 1] - expected_.begin[k]; }
   void set_box_posterior(std::size_t k, const BoxErrorSums& sums);
+  [[nodiscard]] Targets compact_targets(std::vector<double> rho) const;
   void fill_counts(ConfusionColumns& counts, int threads) const;
   [[nodiscard]] AnnotatorPosteriors summary(const char* profile, ConfusionColumns counts) const;
   [[nodiscard]] BoundTerms present_bound(int threads) const;

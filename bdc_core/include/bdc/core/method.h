@@ -53,15 +53,16 @@ class AggregationMethod {
 /// One setting of a method. Values travel as text, as they stand on a command line.
 struct MethodOption {
   std::string name, default_value, description;
-  std::vector<std::string> choices;  ///< empty: a number
+  std::vector<std::string> choices;  ///< empty: a number, or free text
+  bool is_text = false;
 };
 
 /// The options of a method with their values: the defaults, and what the user set.
 class MethodOptions {
  public:
   explicit MethodOptions(std::vector<MethodOption> known);
-  /// Throws std::invalid_argument, naming the nearest option or the choices, for an unknown name or a value that is
-  /// neither a choice nor a number.
+  /// Throws std::invalid_argument, naming the nearest option or the choices, for an unknown name or a value that is not
+  /// one of the choices or not a number.
   void set(const std::string& name, const std::string& value);
   [[nodiscard]] const std::string& text(const std::string& name) const;
   [[nodiscard]] double number(const std::string& name) const;
