@@ -214,7 +214,7 @@ Targets BdcModel::compact_targets(std::vector<double> rho) const {
       Box box = to_corners(object(i, n).box);
       box = {std::clamp(box.x1, 0.0, 1.0), std::clamp(box.y1, 0.0, 1.0), std::clamp(box.x2, 0.0, 1.0),
              std::clamp(box.y2, 0.0, 1.0)};
-      const double w = weight(i, n);
+      const double w = std::min(1.0, weight(i, n));
       if (!box.valid() || !(w > parameters_.min_weight)) continue;
       // Rows only ever move forward, so the compacted rows may share the vector.
       const double* from = &rho[(row_begin_[i] + n) * J];

@@ -23,7 +23,7 @@ class MajorityVote final : public AggregationMethod {
   explicit MajorityVote(MvSettings settings) : settings_(std::move(settings)) {}
 
   AggregationResult aggregate(const AggregationInput& input) const override {
-    std::atomic<std::size_t> no_majority{0}, empty{0}, dropped{0}, lost{0};
+    std::atomic<std::size_t> no_majority{0}, empty{0}, lost{0};
     AggregationResult result = aggregate_images(input, [&](std::size_t i, ImageTargets& out) {
       Image image(*input.crowd, i, settings_.resolution);
       Groups groups;
@@ -43,7 +43,6 @@ class MajorityVote final : public AggregationMethod {
           vote = reduce_group(boxes, labels, image.drawers, BoxRule::kAverage);
           if (vote.outcome != VoteOutcome::kBox) ++lost;
         }
-        if (vote.outcome == VoteOutcome::kDropped) ++dropped;
         if (vote.outcome != VoteOutcome::kBox) continue;
         const double s = settings_.resolution;
         const auto votes = std::count(labels.begin(), labels.end(), vote.label);

@@ -16,8 +16,11 @@ namespace {
 
 constexpr std::size_t kImagesPerChunk = 64;
 
-/// Predictions of every image: the detector's, or stand-ins from groups. A stand-in's scores are one-hot, so its class
-/// alone is kept.
+/// Scores of a stand-in for classes other than the group's own, which has 1: group_consensus with noise at its mean, 1/2.
+/// (The original draws the noise anew in every step; its mean makes the result repeatable.)
+constexpr double kOtherClasses = 0.5 / 1.5;
+
+/// Predictions of every image: the detector's, or stand-ins from groups, of which box and class are kept.
 class PredictionSource {
  public:
   PredictionSource(const AggregationInput& input, double group_iou) : input_(input) {
@@ -56,7 +59,7 @@ class PredictionSource {
       return {{p.box.data() + p.begin[i], n}, p.class_probs.data() + p.begin[i] * J};
     }
     const std::size_t groups = begin_[i + 1] - begin_[i];
-    scores.assign(groups * J, 0.0);
+    scores.assign(groups * J, kOtherClasses);
     for (std::size_t g = 0; g < groups; ++g) scores[g * J + static_cast<std::size_t>(label_[begin_[i] + g])] = 1;
     return {{box_.data() + begin_[i], groups}, scores.data()};
   }
@@ -111,7 +114,7 @@ void check_prior(const AnnotatorPosteriors& prior, const char* profile, const Bd
 
 std::vector<MethodOption> bdc_run_options() {
   return {
-      {"max_rounds", "50", "rounds after which to stop at the latest", {}, false},
+      {"max_rounds", "100", "rounds after which to stop at the latest", {}, false},
       {"tolerance", "0.0001", "changes of bound and posteriors below which to stop", {}, false},
       {"group_iou", "0.45", "without a detector: overlap above which annotations may show the same object", {}, false}};
 }

@@ -9,7 +9,7 @@
 namespace bdc {
 
 struct BdcRunOptions {
-  int max_rounds = 50;
+  int max_rounds = 100;
   double tolerance = 1e-4;
   double group_iou = 0.45;
 };

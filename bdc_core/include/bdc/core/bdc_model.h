@@ -89,7 +89,7 @@ class BdcModel {
   [[nodiscard]] const double* class_probs(std::size_t image, std::size_t n) const {
     return &rho_[(row_begin_[image] + n) * num_classes_];
   }
-  /// Weight in the training loss.
+  /// Weight in the training loss, as the profile's equation gives it; `paper` exceeds 1 when annotators draw an object twice.
   [[nodiscard]] virtual double weight(std::size_t image, std::size_t n) const = 0;
   /// Object of an annotation (index into CrowdData::annotations) counted inside its image, or -1.
   [[nodiscard]] std::int32_t object_of(std::size_t annotation) const;

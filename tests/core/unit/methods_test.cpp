@@ -1,0 +1,200 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "bdc/core/error.h"
+#include "bdc/core/method.h"
+#include "random_crowd.h"
+
+namespace {
+
+bdc::AggregationInput input_of(const RandomCrowd& c, bool with_predictions, int threads = 1) {
+  bdc::AggregationInput input;
+  input.crowd = &c.crowd;
+  if (with_predictions) input.predictions = &c.predictions;
+  input.threads = threads;
+  return input;
+}
+
+void expect_same(const bdc::Targets& a, const bdc::Targets& b) {
+  EXPECT_EQ(a.begin, b.begin);
+  EXPECT_EQ(a.box, b.box);
+  EXPECT_EQ(a.class_probs, b.class_probs);
+  EXPECT_EQ(a.weight, b.weight);
+  EXPECT_EQ(a.score, b.score);
+}
+
+/// Every method, and every profile of bdc.
+std::vector<std::pair<std::string, std::map<std::string, std::string>>> all_methods() {
+  std::vector<std::pair<std::string, std::map<std::string, std::string>>> all;
+  for (const auto& entry : bdc::aggregation_methods()) {
+    if (entry.name != "bdc") all.push_back({entry.name, {}});
+  }
+  for (const auto& profile : bdc::bdc_profiles()) all.push_back({"bdc", {{"profile", profile.name}}});
+  for (const char* rule : {"union", "intersect", "average"}) all.push_back({"mv", {{"box", rule}}});
+  return all;
+}
+
+class EveryMethod : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(EveryMethod, GivesValidTargetsWithTheSameBitsForAnyNumberOfThreads) {
+  const RandomCrowd c(GetParam(), 150, 6, 5);
+  for (const auto& [name, options] : all_methods()) {
+    SCOPED_TRACE(name);
+    const auto method = bdc::make_method(name, options);
+    for (const bool with_predictions : {false, true}) {
+      const bdc::AggregationResult result = method->aggregate(input_of(c, with_predictions));
+      const bdc::Targets& t = result.targets;
+      ASSERT_EQ(t.begin.size(), c.crowd.images.size() + 1);
+      ASSERT_EQ(t.begin.back(), t.box.size());
+      ASSERT_EQ(t.class_probs.size(), t.box.size() * c.crowd.classes.size());
+      EXPECT_GT(t.box.size(), 0u);
+      for (std::size_t n = 0; n < t.box.size(); ++n) {
+        EXPECT_TRUE(t.box[n].valid());
+        EXPECT_GE(t.weight[n], 0);
+        EXPECT_LE(t.weight[n], 1);
+        EXPECT_TRUE(std::isfinite(t.score[n]));
+        const auto first = t.class_probs.begin() + static_cast<std::ptrdiff_t>(n * c.crowd.classes.size());
+        EXPECT_NEAR(std::accumulate(first, first + static_cast<std::ptrdiff_t>(c.crowd.classes.size()), 0.0), 1, 1e-9);
+      }
+      for (const int threads : {2, 3}) {
+        const bdc::AggregationResult other = method->aggregate(input_of(c, with_predictions, threads));
+        expect_same(t, other.targets);
+        EXPECT_EQ(result.bound, other.bound);
+        if (result.posteriors) {
+          EXPECT_EQ(result.posteriors->confusion.value, other.posteriors->confusion.value);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryMethod, NeverLooksAtTheTruth) {
+  const RandomCrowd c(GetParam(), 30, 6, 5);
+  RandomCrowd blind = c;
+  for (bdc::TruthBox& t : blind.crowd.truth) t.box = {0, 0, 1, 1};
+  for (const auto& [name, options] : all_methods()) {
+    SCOPED_TRACE(name);
+    const auto method = bdc::make_method(name, options);
+    expect_same(method->aggregate(input_of(c, false)).targets, method->aggregate(input_of(blind, false)).targets);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, EveryMethod, ::testing::Values(1u, 2u, 3u));
+
+TEST(EveryMethodTable, WorksOnACrowdThatDrewNothing) {
+  RandomCrowd c(1, 5, 3, 2);
+  c.crowd.annotations.clear();
+  c.crowd.finalize();
+  for (const auto& [name, options] : all_methods()) {
+    SCOPED_TRACE(name);
+    EXPECT_TRUE(bdc::make_method(name, options)->aggregate(input_of(c, false)).targets.box.empty());
+  }
+}
+
+TEST(MethodTable, NamesTheNearestMethodOptionOrChoice) {
+  const auto message = [](const std::string& name, const std::map<std::string, std::string>& options) {
+    try {
+      (void)bdc::make_method(name, options);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_NE(message("mw", {}).find("did you mean \"mv\""), std::string::npos);
+  EXPECT_NE(message("mv", {{"bx", "union"}}).find("did you mean \"box\""), std::string::npos);
+  EXPECT_NE(message("mv", {{"box", "onion"}}).find("expected one of union, intersect"), std::string::npos);
+  EXPECT_NE(message("mv", {{"iou", "half"}}).find("expected a number, found \"half\""), std::string::npos);
+  EXPECT_NE(message("mv", {{"iou", "1.5"}}).find("expected a number from 0"), std::string::npos);
+  EXPECT_NE(message("bdc", {{"profile", "papper"}}).find("expected one of reference, paper"), std::string::npos);
+  EXPECT_NE(message("bdc", {{"max_rounds", "2.5"}}).find("whole number"), std::string::npos);
+  EXPECT_NE(message("bdc", {{"profile", "paper"}, {"min_weight", "0.1"}}).find("min_weight"), std::string::npos);
+  EXPECT_NE(message("na", {{"iou", "1"}}).find("no options"), std::string::npos);
+  EXPECT_NE(message("earl", {{"annotator_weights", "2:1,1:3"}}).find("rising ends"), std::string::npos);
+  EXPECT_EQ(message("earl", {{"annotator_weights", "2:1.5,7:0.3"}}), "no error");
+}
+
+bdc::CrowdData one_image(const std::vector<bdc::Box>& boxes) {
+  bdc::CrowdData crowd;
+  crowd.images.resize(1);
+  crowd.classes.resize(1);
+  crowd.annotators.resize(boxes.size());
+  for (std::size_t k = 0; k < boxes.size(); ++k) crowd.annotations.push_back({boxes[k], 0, 0, static_cast<int>(k)});
+  crowd.finalize();
+  return crowd;
+}
+
+bdc::AggregationResult vote(const bdc::CrowdData& crowd, const std::map<std::string, std::string>& options) {
+  bdc::AggregationInput input;
+  input.crowd = &crowd;
+  return bdc::make_method("mv", options)->aggregate(input);
+}
+
+TEST(MajorityVoteMethod, WhereTheCommonPartIsEmptyTheBoxIsTheAverage) {
+  // The last box meets two of the first three, enough to join their group, but not the first.
+  const bdc::CrowdData crowd = one_image({{0, 0, 10, 10}, {5, 0, 20, 10}, {6, 0, 22, 10}, {12, 0, 25, 10}});
+  const auto result = vote(crowd, {{"box", "intersect"}, {"iou", "0.05"}});
+  ASSERT_EQ(result.targets.box.size(), 1u);
+  EXPECT_EQ(result.targets.box[0], (bdc::Box{6, 0, 19, 10}));
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_NE(result.warnings[0].find("1 groups have an empty box by the rule \"intersect\""), std::string::npos);
+}
+
+TEST(MajorityVoteMethod, WhereNoPixelHasAMajorityTheBoxIsTheAverage) {
+  // In whole pixels the two boxes only touch; on a grid of tenths they share a strip.
+  const bdc::CrowdData crowd = one_image({{0, 0, 10, 4.2}, {0, 3.9, 10, 8.2}});
+  const auto whole = vote(crowd, {{"box", "majority"}, {"iou", "0.01"}});
+  ASSERT_EQ(whole.targets.box.size(), 1u);
+  EXPECT_EQ(whole.targets.box[0], (bdc::Box{0, 2, 10, 6}));
+  ASSERT_EQ(whole.warnings.size(), 1u);
+  EXPECT_NE(whole.warnings[0].find("1 groups have no pixel"), std::string::npos);
+  const auto tenths = vote(crowd, {{"box", "majority"}, {"iou", "0.01"}, {"resolution", "10"}});
+  EXPECT_TRUE(tenths.warnings.empty());
+  EXPECT_NEAR(tenths.targets.box[0].y1, 3.9, 1e-12);
+  EXPECT_NEAR(tenths.targets.box[0].y2, 4.2, 1e-12);
+}
+
+TEST(BdcMethod, SettlesAndSaysSo) {
+  const RandomCrowd c(5, 60, 6, 5);
+  for (const auto& profile : bdc::bdc_profiles()) {
+    const auto result = bdc::make_method("bdc", {{"profile", profile.name}})->aggregate(input_of(c, false));
+    EXPECT_TRUE(result.converged) << profile.name;
+    ASSERT_TRUE(result.posteriors.has_value());
+    EXPECT_EQ(result.posteriors->profile, profile.name);
+    EXPECT_EQ(result.posteriors->annotators.size(), c.crowd.annotators.size());
+    EXPECT_EQ(result.bound.size(), static_cast<std::size_t>(result.rounds));
+    const auto again =
+        bdc::make_method("bdc", {{"profile", profile.name}, {"max_rounds", "1"}})->aggregate(input_of(c, false));
+    EXPECT_FALSE(again.converged) << profile.name;
+    EXPECT_FALSE(again.warnings.empty());
+  }
+}
+
+TEST(BdcMethod, ProgressMayStopTheWork) {
+  const RandomCrowd c(5, 60, 6, 5);
+  bdc::AggregationInput input = input_of(c, false);
+  int calls = 0;
+  input.progress = [&](const bdc::Progress&) {
+    if (++calls == 2) throw std::runtime_error("stop");
+  };
+  EXPECT_THROW((void)bdc::make_method("bdc", {{"profile", "reference"}})->aggregate(input), std::runtime_error);
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(BdcMethod, RejectsPredictionsAndPriorsThatDoNotFit) {
+  RandomCrowd c(5, 10, 6, 5);
+  const auto method = bdc::make_method("bdc", {{"profile", "reference"}});
+  bdc::AnnotatorPosteriors prior =
+      *bdc::make_method("bdc", {{"profile", "paper"}})->aggregate(input_of(c, false)).posteriors;
+  bdc::AggregationInput input = input_of(c, true);
+  input.prior = &prior;
+  EXPECT_THROW((void)method->aggregate(input), bdc::DataError);
+  c.predictions.begin.pop_back();
+  EXPECT_THROW((void)method->aggregate(input_of(c, true)), bdc::DataError);
+  c.crowd.annotations[0].box = {5, 5, 5, 5};
+  EXPECT_THROW((void)method->aggregate(input_of(c, false)), bdc::DataError);
+}
+
+}  // namespace
