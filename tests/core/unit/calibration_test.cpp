@@ -1,0 +1,65 @@
+#include "bdc/core/metrics/calibration.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <stdexcept>
+
+#include "bdc/core/error.h"
+
+namespace {
+
+TEST(Calibration, IsTheWeightedGapBetweenConfidenceAndHits) {
+  // Bin [0.8, 1]: mean 0.9, all right; bin [0.2, 0.4): mean 0.3, none right.
+  const std::vector<double> confidence{0.85, 0.95, 0.3, 0.3};
+  const std::vector<char> correct{1, 1, 0, 0};
+  const bdc::Calibration c = bdc::calibrate(confidence, correct, 5);
+  EXPECT_NEAR(c.expected_error, 0.5 * 0.1 + 0.5 * 0.3, 1e-12);
+  EXPECT_NEAR(c.largest_error, 0.3, 1e-12);
+  EXPECT_EQ(c.bins[4].count, 2u);
+  EXPECT_EQ(bdc::calibrate(std::vector<double>{1.0}, std::vector<char>{1}, 5).bins[4].count, 1u);
+  EXPECT_EQ(bdc::calibrate(std::vector<double>{}, std::vector<char>{}, 5).expected_error, 0);
+}
+
+TEST(Calibration, HonestProbabilitiesHaveASmallError) {
+  std::mt19937 rng(3);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  std::vector<double> confidence;
+  std::vector<char> correct;
+  for (int n = 0; n < 50000; ++n) {
+    confidence.push_back(uniform(rng));
+    correct.push_back(uniform(rng) < confidence.back());
+  }
+  EXPECT_LT(bdc::calibrate(confidence, correct).expected_error, 0.01);
+}
+
+TEST(Calibration, RejectsWhatIsNoProbability) {
+  EXPECT_THROW((void)bdc::calibrate(std::vector<double>{1.5}, std::vector<char>{1}), std::invalid_argument);
+  EXPECT_THROW((void)bdc::calibrate(std::vector<double>{0.5}, std::vector<char>{}), std::invalid_argument);
+  EXPECT_THROW((void)bdc::calibrate(std::vector<double>{0.5}, std::vector<char>{1}, 0), std::invalid_argument);
+}
+
+TEST(Calibration, TiesTargetsToObjectsOfAnyClassAndLeavesCrowdsOut) {
+  bdc::CrowdData crowd;
+  crowd.images.resize(1);
+  crowd.classes.resize(2);
+  crowd.truth = {{{0, 0, 10, 10}, 0, 0, false, 100}, {{50, 50, 90, 90}, 0, 0, true, 1600}};
+  crowd.has_truth = true;
+  crowd.finalize();
+  bdc::Targets t;
+  t.num_classes = 2;
+  t.box = {{0, 0, 10, 10}, {0, 0, 9, 10}, {60, 60, 70, 70}};  // the object, a second box on it, inside the crowd
+  t.class_probs = {0.3, 0.7, 0.9, 0.1, 1, 0};
+  t.weight = t.score = {0.8, 0.6, 0.9};
+  t.begin = {0, 3};
+  const bdc::TargetCalibration c = bdc::calibrate_targets(t, crowd);
+  EXPECT_EQ(c.existence.count, 2u);
+  EXPECT_EQ(c.classes.count, 1u);
+  EXPECT_NEAR(c.classes.expected_error, 0.7, 1e-12) << "class 1 with 0.7, but it is class 0";
+  EXPECT_NEAR(c.existence.expected_error, 0.5 * 0.2 + 0.5 * 0.6, 1e-12);
+  EXPECT_EQ(bdc::calibrate_targets(t, crowd, 0.5, 15, {0}).existence.count, 0u);
+  crowd.has_truth = false;
+  EXPECT_THROW((void)bdc::calibrate_targets(t, crowd), bdc::DataError);
+}
+
+}  // namespace
