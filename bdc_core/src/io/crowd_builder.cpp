@@ -42,7 +42,10 @@ const char* expectation(ProblemKind kind) {
 std::string ReadReport::text(const RecordPlace& place) const {
   std::string out = place.file < files.size() ? files[place.file] : std::string();
   if (place.line != 0) out += ":" + std::to_string(place.line);
-  if (*place.list != 0) out += std::string(": ") + place.list + "[" + std::to_string(place.index) + "]";
+  if (std::string_view(place.list) == "[]") {
+    out += ": [" + std::to_string(place.index) + "]";
+  } else if (*place.list != 0)
+    out += std::string(": ") + place.list + "[" + std::to_string(place.index) + "]";
   return out;
 }
 
@@ -187,6 +190,19 @@ std::int32_t CrowdBuilder::mention_class(const RecordId& id, std::string_view na
   return number;
 }
 
+std::int32_t CrowdBuilder::named_class(const RecordId& id, std::string_view name, const RecordPlace& where) {
+  const std::int32_t number = mention_class(id, name, where);
+  const Mention& mention = classes_.mentions[static_cast<std::size_t>(number)];
+  const ClassRecord& record = classes_.records[static_cast<std::size_t>(mention.record)];
+  if (record.name != name) {
+    problems_.report(ProblemKind::conflicting_records, [&] {
+      return text(where) + ": class " + id.shown() + " is named " + in_quotes(name) + " here and " +
+             in_quotes(record.name) + " before";
+    });
+  }
+  return number;
+}
+
 std::int32_t CrowdBuilder::mention_annotator(const RecordId& id, std::string_view name, const RecordPlace& where) {
   const std::int32_t number = refer(annotators_, id, "annotator", where);
   if (annotators_.mentions[static_cast<std::size_t>(number)].record < 0) define_annotator(id, name, where);
@@ -252,6 +268,16 @@ std::string CrowdBuilder::unknown_message(const List<Record>& list, const Mentio
   if (twin.is_integer != mention.id.is_integer && other >= 0 &&
       list.mentions[static_cast<std::size_t>(other)].record >= 0) {
     message += "; there is " + twin.shown() + ", but integers and strings are different ids";
+  } else if constexpr (std::is_same_v<Record, ClassRecord>) {
+    const std::string wanted = mention.id.is_integer ? std::string() : mention.id.text;
+    const ClassRecord* nearest = nullptr;
+    std::size_t best = wanted.size() / 2 + 1;
+    for (std::size_t j = 0; j < list.records.size() && j < 1000 && !wanted.empty() && wanted.size() < 100; ++j) {
+      const std::size_t distance = edit_distance(wanted, list.records[j].name.substr(0, 100));
+      if (distance < best) nearest = &list.records[j];
+      best = std::min(best, distance);
+    }
+    if (nearest != nullptr) message += "; nearest name " + in_quotes(nearest->name);
   }
   return message;
 }

@@ -40,6 +40,8 @@ class CrowdBuilder {
   std::int32_t mention_image(const RecordId& id, std::string_view file, const RecordPlace& place);
   std::int32_t mention_class(const RecordId& id, std::string_view name, const RecordPlace& place);
   std::int32_t mention_annotator(const RecordId& id, std::string_view name, const RecordPlace& place);
+  /// A class that a record names by both id and name: the two must always go together.
+  std::int32_t named_class(const RecordId& id, std::string_view name, const RecordPlace& place);
   /// Every annotator that was referred to but not defined becomes defined, without a name.
   void define_mentioned_annotators();
   /// Sets an image's size; a different size that is known already is a conflict.

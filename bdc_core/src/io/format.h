@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "bdc/core/crowd_data.h"
 #include "bdc/core/io/crowd_io.h"
 #include "io/crowd_builder.h"
+#include "io/image_table.h"
 
 namespace bdc {
 
@@ -17,6 +19,10 @@ namespace bdc {
 struct ReadContext {
   const ReadOptions& options;
   CrowdBuilder& builder;
+  std::vector<ImageTable> image_tables;     ///< sizes.csv of the data's folder, then options.sizes_csv
+  std::optional<ImageFolder> image_folder;  ///< options.image_folder
+  std::vector<std::string> class_names;     ///< options.class_names or what lies in the data's folder
+  bool class_names_known = false, class_names_used = false;
   /// Numbers that files give to images which are known by their names (CVAT); finish() decides whether to use them.
   std::vector<std::pair<std::int32_t, std::int64_t>> image_numbers;
 };
@@ -46,6 +52,12 @@ struct CrowdFormat {
 [[nodiscard]] CrowdFormat crowd_json_format();
 [[nodiscard]] CrowdFormat coco_format();
 [[nodiscard]] CrowdFormat sim_format();
+[[nodiscard]] CrowdFormat text_format();
+[[nodiscard]] CrowdFormat yolo_format();
+[[nodiscard]] CrowdFormat voc_format();
+[[nodiscard]] CrowdFormat vindr_format();
+[[nodiscard]] CrowdFormat cvat_format();
+[[nodiscard]] CrowdFormat label_studio_format();
 
 /// CrowdFormat::read for formats of one file: opens it and calls parse in the lenient log's care, so that a file that
 /// breaks off is reported and what came before is kept.

@@ -5,6 +5,7 @@
 #include "bdc/core/error.h"
 #include "bdc/core/io/crowd_io.h"
 #include "io/files.h"
+#include "io/folder_dataset.h"
 #include "io/format.h"
 #include "io/text.h"
 
@@ -12,9 +13,8 @@ namespace bdc {
 
 const std::vector<CrowdFormat>& all_crowd_formats() {
   static const std::vector<CrowdFormat> table = {
-      sim_format(),
-      crowd_json_format(),
-      coco_format(),
+      sim_format(), crowd_json_format(),   coco_format(), vindr_format(), cvat_format(),
+      voc_format(), label_studio_format(), yolo_format(), text_format(),
   };
   return table;
 }
@@ -77,7 +77,39 @@ const CrowdFormat& detect(const std::string& path) {
                   " is not recognised; name it with --format (known: " + known + ")");
 }
 
+/// A context with what the options name: sizes, images, class names.
+ReadContext make_context(const ReadOptions& options, CrowdBuilder& builder) {
+  ReadContext context{options, builder, {}, {}, {}, false, false, {}};
+  if (!options.sizes_csv.empty()) {
+    std::ifstream in = open_input(options.sizes_csv);
+    context.image_tables.emplace_back(in, options.sizes_csv);
+  }
+  if (!options.image_folder.empty()) context.image_folder.emplace(options.image_folder);
+  if (!options.class_names.empty()) {
+    std::ifstream in = open_input(options.class_names);
+    context.class_names = read_class_names(in, options.class_names);
+    context.class_names_known = true;
+  }
+  return context;
+}
+
+/// Sizes for images that the files left without.
+void fill_sizes(ReadContext& context) {
+  if (context.image_tables.empty() && !context.image_folder) return;
+  for (ImageRecord& image : context.builder.image_records()) {
+    if (image.width > 0) continue;
+    for (const std::string* name : {&image.file, &image.id.text}) {
+      const std::pair<int, int> size = known_size(context, *name);
+      if (size.first == 0) continue;
+      image.width = size.first;
+      image.height = size.second;
+      break;
+    }
+  }
+}
+
 CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadReport* report) {
+  fill_sizes(context);
   if (format.finish != nullptr) format.finish(context);
   if (report != nullptr) report->format = format.name;
   return context.builder.finish(report);
@@ -92,7 +124,7 @@ CrowdData read_crowd(const std::vector<std::string>& paths, const ReadOptions& o
   ProblemLog strict(ProblemLog::Mode::strict);
   ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;
   CrowdBuilder builder(options.role, problems, report != nullptr);
-  ReadContext context{options, builder, {}};
+  ReadContext context = make_context(options, builder);
   for (const std::string& path : paths) format.read(path, context);
   return finish_reading(format, context, report);
 }
@@ -102,7 +134,7 @@ CrowdData parse_crowd(std::istream& in, const std::string& name, const ReadOptio
   ProblemLog strict(ProblemLog::Mode::strict);
   ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;
   CrowdBuilder builder(options.role, problems, report != nullptr);
-  ReadContext context{options, builder, {}};
+  ReadContext context = make_context(options, builder);
   guarded(context, [&] { format.parse(in, name, context); });
   return finish_reading(format, context, report);
 }
