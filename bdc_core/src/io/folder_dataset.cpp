@@ -30,11 +30,11 @@ void load_sidecars(const std::string& folder, ReadContext& context, ClassKeys ke
   const std::string sizes = join(folder, "sizes.csv");
   context.builder.begin_file(is_regular_file(sizes) ? sizes : folder);
   use_class_names(context, keys);
+  context.sidecar.reset();
   if (!is_regular_file(sizes)) return;
   std::ifstream in = open_input(sizes);
-  context.image_tables.emplace(context.image_tables.begin(), in, sizes);
-  const ImageTable& table = context.image_tables.front();
-  for (const ImageTable::Row& row : table.rows()) {
+  context.sidecar.emplace(in, sizes);
+  for (const ImageTable::Row& row : context.sidecar->rows()) {
     const RecordId id = row.id ? *row.id : RecordId::untyped(file_stem(row.image));
     context.builder.define_image(id, row.image, row.width, row.height, context.builder.place(row.line));
   }
@@ -76,9 +76,8 @@ void number_classes(ReadContext& context) {
 
 std::pair<int, int> known_size(const ReadContext& context, std::string_view image) {
   if (image.empty()) return {0, 0};
-  for (const ImageTable& table : context.image_tables) {
-    const ImageTable::Row* row = table.find(image);
-    if (row != nullptr && row->width > 0) return {static_cast<int>(row->width), static_cast<int>(row->height)};
+  if (const ImageTable::Row* row = context.sizes ? context.sizes->find(image) : nullptr) {
+    if (row->width > 0) return {static_cast<int>(row->width), static_cast<int>(row->height)};
   }
   if (context.image_folder) return context.image_folder->size_of(image).value_or(std::pair<int, int>{0, 0});
   return {0, 0};
@@ -88,8 +87,8 @@ std::int32_t image_of(ReadContext& context, std::string_view label_name, std::st
                       const RecordPlace& place) {
   RecordId id = RecordId::untyped(label_name);
   std::string found_file(file);
-  for (const ImageTable& table : context.image_tables) {
-    const ImageTable::Row* row = table.find(label_name);
+  for (const std::optional<ImageTable>* table : {&context.sidecar, &context.sizes}) {
+    const ImageTable::Row* row = *table ? (*table)->find(label_name) : nullptr;
     if (row == nullptr) continue;
     id = row->id ? *row->id : RecordId::untyped(file_stem(row->image));
     if (found_file.empty()) found_file = row->image;
@@ -125,26 +124,21 @@ std::vector<std::string> label_names(const CrowdData& data) {
       "two images would be written to the same file: neither their file names nor their ids differ as text");
 }
 
-void write_sizes_csv(const std::string& path, const CrowdData& data, const std::vector<std::string>& names,
-                     WriteReport& report) {
-  // A row finds its label file by the image's path or name; the id is written when it does not follow from these.
-  bool ids_follow = true;
-  std::size_t nameless = 0;
-  std::vector<std::string> shown;
+void write_sizes_csv(const std::string& path, const CrowdData& data, const std::vector<std::string>& names) {
+  // Ids and label files are named only where they do not follow from the images' file names.
+  bool follows = true;
   for (std::size_t i = 0; i < data.images.size(); ++i) {
     const ImageRecord& image = data.images[i];
-    shown.push_back(image.file.empty() ? from_file_name(names[i]) : image.file);
-    nameless += image.file.empty() ? 1 : 0;
-    ids_follow = ids_follow && image.id.text == file_stem(shown.back());
+    const std::string stem = file_stem(image.file);
+    follows = follows && !stem.empty() && image.id.text == stem && names[i] == to_file_name(stem);
   }
-  std::string text = ids_follow ? "image,width,height\n" : "image,width,height,id\n";
+  std::string text = follows ? "image,width,height\n" : "image,width,height,id,label\n";
   for (std::size_t i = 0; i < data.images.size(); ++i) {
     const ImageRecord& image = data.images[i];
-    text += csv_field(shown[i]) + "," + std::to_string(image.width) + "," + std::to_string(image.height);
-    if (!ids_follow) text += "," + csv_field(image.id.text);
+    text += csv_field(image.file) + "," + std::to_string(image.width) + "," + std::to_string(image.height);
+    if (!follows) text += "," + csv_field(image.id.text) + "," + csv_field(from_file_name(names[i]));
     text += "\n";
   }
-  add_loss(report, "images without a file name (the id takes its place)", nameless);
   write_text_file(path, text);
 }
 

@@ -11,7 +11,7 @@
 #include "io/format.h"
 
 /// What the formats of many small files share: files named after images, and beside them sizes.csv (image, width,
-/// height, and id where it is not the file's name) and classes.txt or data.yaml.
+/// height; id and label where they are not the image's file name) and classes.txt or data.yaml.
 namespace bdc {
 
 /// How a format refers to classes: by number from 0 (their id then), or by name (ids are then 1, 2, ...).
@@ -32,15 +32,14 @@ void number_classes(ReadContext& context);
 /// it. Its size is set where sizes.csv, or the image itself, tells.
 std::int32_t image_of(ReadContext& context, std::string_view label_name, std::string_view file,
                       const RecordPlace& place);
-/// {width, height} from sizes.csv or from the image file; zeros when unknown.
+/// {width, height} from options.sizes_csv or from the image file; zeros when unknown.
 [[nodiscard]] std::pair<int, int> known_size(const ReadContext& context, std::string_view image);
 
 /// For writers: a unique file name (without extension) per image, from its file name or else its id. Throws DataError
 /// when two images cannot be told apart.
 [[nodiscard]] std::vector<std::string> label_names(const CrowdData& data);
-/// Writes sizes.csv with all images; counts what it cannot hold.
-void write_sizes_csv(const std::string& path, const CrowdData& data, const std::vector<std::string>& names,
-                     WriteReport& report);
+/// Writes sizes.csv with all images.
+void write_sizes_csv(const std::string& path, const CrowdData& data, const std::vector<std::string>& names);
 /// Writes classes.txt with all class names.
 void write_class_names(const std::string& path, const CrowdData& data, WriteReport& report);
 

@@ -19,7 +19,8 @@ namespace bdc {
 struct ReadContext {
   const ReadOptions& options;
   CrowdBuilder& builder;
-  std::vector<ImageTable> image_tables;     ///< sizes.csv of the data's folder, then options.sizes_csv
+  std::optional<ImageTable> sidecar;        ///< sizes.csv of the folder being read
+  std::optional<ImageTable> sizes;          ///< options.sizes_csv
   std::optional<ImageFolder> image_folder;  ///< options.image_folder
   std::vector<std::string> class_names;     ///< options.class_names or what lies in the data's folder
   bool class_names_known = false, class_names_used = false;

@@ -79,10 +79,10 @@ const CrowdFormat& detect(const std::string& path) {
 
 /// A context with what the options name: sizes, images, class names.
 ReadContext make_context(const ReadOptions& options, CrowdBuilder& builder) {
-  ReadContext context{options, builder, {}, {}, {}, false, false, {}};
+  ReadContext context{options, builder, {}, {}, {}, {}, false, false, {}};
   if (!options.sizes_csv.empty()) {
     std::ifstream in = open_input(options.sizes_csv);
-    context.image_tables.emplace_back(in, options.sizes_csv);
+    context.sizes.emplace(in, options.sizes_csv);
   }
   if (!options.image_folder.empty()) context.image_folder.emplace(options.image_folder);
   if (!options.class_names.empty()) {
@@ -95,7 +95,7 @@ ReadContext make_context(const ReadOptions& options, CrowdBuilder& builder) {
 
 /// Sizes for images that the files left without.
 void fill_sizes(ReadContext& context) {
-  if (context.image_tables.empty() && !context.image_folder) return;
+  if (!context.sizes && !context.image_folder) return;
   for (ImageRecord& image : context.builder.image_records()) {
     if (image.width > 0) continue;
     for (const std::string* name : {&image.file, &image.id.text}) {

@@ -31,7 +31,7 @@ std::int64_t read_extent(const CsvReader& csv, const std::string& field, const c
 
 ImageTable::ImageTable(std::istream& in, const std::string& name) : name_(name) {
   CsvReader csv(in, name);
-  std::size_t image = 0, width = 1, height = 2, id = std::string::npos;
+  std::size_t image = 0, width = 1, height = 2, id = std::string::npos, label = std::string::npos;
   bool first = true;
   std::unordered_map<std::string, std::size_t> seen;
   while (csv.next_row()) {
@@ -51,6 +51,7 @@ ImageTable::ImageTable(std::istream& in, const std::string& name) : name_(name) 
         width = column({"width", "dim1"});
         height = column({"height", "dim0"});
         id = column({"id"});
+        label = column({"label"});
         if (image == std::string::npos || width == std::string::npos || height == std::string::npos) {
           csv.fail("expected the columns image, width and height, found " + in_quotes(fields[0]) + " and " +
                    std::to_string(fields.size() - 1) + " more");
@@ -58,28 +59,35 @@ ImageTable::ImageTable(std::istream& in, const std::string& name) : name_(name) 
         continue;
       }
     }
-    const std::size_t needed = std::max({image, width, height, id == std::string::npos ? 0 : id}) + 1;
+    const std::size_t needed =
+        std::max({image, width, height, id == std::string::npos ? 0 : id, label == std::string::npos ? 0 : label}) + 1;
     if (fields.size() < needed) {
       csv.fail("expected at least " + std::to_string(needed) + " fields, found " + std::to_string(fields.size()));
     }
     Row row;
     row.image = fields[image];
-    if (row.image.empty()) csv.fail("expected the name of an image, found nothing");
+    if (label != std::string::npos) row.label = fields[label];
+    const std::string& name_in_table = label == std::string::npos ? row.image : row.label;
+    if (name_in_table.empty()) csv.fail("expected the name of an image, found nothing");
     row.width = read_extent(csv, fields[width], "a width");
     row.height = read_extent(csv, fields[height], "a height");
     if ((row.width == 0) != (row.height == 0)) csv.fail("expected both width and height or neither");
     if (id != std::string::npos && !fields[id].empty()) row.id = RecordId::untyped(fields[id]);
     row.line = csv.line();
-    const auto [entry, is_new] = seen.try_emplace(row.image, row.line);
+    const auto [entry, is_new] = seen.try_emplace(name_in_table, row.line);
     if (!is_new)
-      csv.fail("image " + in_quotes(row.image) + " stands on line " + std::to_string(entry->second) + " already");
+      csv.fail("image " + in_quotes(name_in_table) + " stands on line " + std::to_string(entry->second) + " already");
     rows_.push_back(std::move(row));
+  }
+  if (label != std::string::npos) {
+    for (std::size_t n = 0; n < rows_.size(); ++n) keys_[rows_[n].label] = static_cast<std::int64_t>(n);
+    by_label_ = true;
+    return;
   }
   for (std::size_t n = 0; n < rows_.size(); ++n) {
     // One row may have the same key by several rules; that is not ambiguous.
     std::vector<std::string> keys = {rows_[n].image, without_extension(rows_[n].image), file_name(rows_[n].image),
                                      file_stem(rows_[n].image)};
-    if (rows_[n].id) keys.push_back(rows_[n].id->external().text);
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     for (const std::string& key : keys) {
@@ -99,6 +107,7 @@ const ImageTable::Row* ImageTable::find(std::string_view image) const {
   const std::string tries[] = {std::string(image), without_extension(image), file_name(image), file_stem(image)};
   for (const std::string& key : tries) {
     const auto found = keys_.find(key);
+    if (by_label_ && found == keys_.end()) return nullptr;  // labels are exact
     if (found != keys_.end() && found->second >= 0) return &rows_[static_cast<std::size_t>(found->second)];
   }
   return nullptr;

@@ -13,14 +13,16 @@
 
 namespace bdc {
 
-/// What a CSV `image,width,height[,id]` says of images. Also understood: image_id or file_name for image, dim1 and dim0
-/// for width and height (VinDr-CXR); without a heading row the columns are image, width, height.
-/// An empty or zero size is unknown.
+/// What a CSV `image,width,height[,id,label]` says of images. Also understood: image_id or file_name for image, dim1
+/// and dim0 for width and height (VinDr-CXR); without a heading row the columns are image, width, height. An empty or
+/// zero size is unknown. label: the name of the image's label files, without extension, where it does not follow from
+/// the image's name; with that column `image` may be empty.
 class ImageTable {
  public:
   struct Row {
     std::string image;           ///< a file name, a path or an id
     std::optional<RecordId> id;  ///< when the file has that column
+    std::string label;           ///< when the file has that column
     std::int64_t width = 0, height = 0;
     std::size_t line = 0;
   };
@@ -29,8 +31,8 @@ class ImageTable {
   /// Throws DataError "file:line: ..." for a row that cannot be understood or an image that stands there twice.
   ImageTable(std::istream& in, const std::string& name);
 
-  /// The row of an image by its path, path without extension, file name, file name without extension, or by its id (the
-  /// first of these that identifies one row); null when there is none.
+  /// The row of an image by its label, when the table has that column; otherwise by its path, path without extension,
+  /// file name or file name without extension (the first of these that identifies one row); null when there is none.
   [[nodiscard]] const Row* find(std::string_view image) const;
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -40,6 +42,7 @@ class ImageTable {
 
   std::string name_;
   std::vector<Row> rows_;
+  bool by_label_ = false;
   std::unordered_map<std::string, std::int64_t> keys_;  // -1: shared by several rows
 };
 

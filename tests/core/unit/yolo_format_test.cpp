@@ -66,7 +66,7 @@ TEST(YoloFormat, BrokenFilesSayWhereAndWhat) {
       {"3 0.5 0.5 0.2 0.2\n", "img_a.txt:1: class 3 is not in the list of classes (3 known)"},
       {"0 0.5 half 0.2 0.2\n", "img_a.txt:1: expected a number, found \"half\""},
       {"0 100 50 20 20\n",
-       "expected numbers relative to the image's size (about 0 to 1), found 100; are these pixels?"},
+       "expected numbers relative to the image's size (about 0 to 1), found a width of 20; are these pixels?"},
       {"0 0.5 0.5 0 0.2\n", "img_a.txt:1: expected a box with width and height above 0"},
       {"0 0.5 0.5 -0.1 0.2\n", "img_a.txt:1: expected a box with x1 < x2"},
       {"0 nan 0.5 0.1 0.2\n", "img_a.txt:1: expected a box of finite numbers"},

@@ -211,18 +211,22 @@ std::string attribute(const char* name, const std::string& text) {
 
 void write_cvat(const CrowdData& data, const std::string& path, WriteReport& report) {
   require_distinct_class_names(data, "cvat");
-  std::size_t nameless = 0, string_ids = 0, lost_text = 0;
+  std::size_t nameless = 0, lost_text = 0;
   std::vector<std::string> names;
   std::unordered_set<std::string> distinct;
   bool numbered = true;
   for (const ImageRecord& image : data.images) {
-    names.push_back(image.file.empty() ? image.id.text : image.file);
+    names.push_back(image.file);
     nameless += image.file.empty() ? 1 : 0;
-    string_ids += image.id.is_integer ? 0 : 1;
     numbered = numbered && image.id.is_integer && image.id.text.front() != '-';
-    if (!distinct.insert(names.back()).second) {
-      throw DataError("two images have the name " + in_quotes(names.back()) + ", and CVAT knows images by their names");
+    if (!image.file.empty() && !distinct.insert(image.file).second) {
+      throw DataError("two images have the name " + in_quotes(image.file) + ", and CVAT knows images by their names");
     }
+  }
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    if (!names[i].empty()) continue;
+    names[i] = data.images[i].id.text;
+    while (!distinct.insert(names[i]).second) names[i] += " (id)";
   }
   std::string labels;
   for (const ClassRecord& record : data.classes) {

@@ -100,7 +100,7 @@ bool looks_like_text(const std::string& path) {
 void write_text(const CrowdData& data, const std::string& path, WriteReport& report) {
   const std::vector<std::string> names = label_names(data);
   AtomicFolder folder(path);
-  write_sizes_csv(join(folder.path(), "sizes.csv"), data, names, report);
+  write_sizes_csv(join(folder.path(), "sizes.csv"), data, names);
   write_class_names(join(folder.path(), "classes.txt"), data, report);
   for (std::size_t i = 0; i < data.images.size(); ++i) {
     std::string text;

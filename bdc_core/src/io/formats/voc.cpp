@@ -170,7 +170,7 @@ void write_voc(const CrowdData& data, const std::string& path, WriteReport& repo
   require_distinct_class_names(data, "voc");
   const std::vector<std::string> names = label_names(data);
   AtomicFolder folder(path);
-  write_sizes_csv(join(folder.path(), "sizes.csv"), data, names, report);
+  write_sizes_csv(join(folder.path(), "sizes.csv"), data, names);
   write_class_names(join(folder.path(), "classes.txt"), data, report);
   std::vector<char> made(data.annotators.size(), 0);
   for (std::size_t i = 0; i < data.images.size(); ++i) {

@@ -78,12 +78,13 @@ void parse_labels(std::istream& in, const std::string& name, const std::string& 
       if (!value) {
         builder.report(ProblemKind::bad_record, place, "expected a number, found " + in_quotes(words[i + 1]));
         good = false;
-      } else if (std::abs(*value) > 4) {
-        builder.report(ProblemKind::bad_record, place,
-                       "expected numbers relative to the image's size (about 0 to 1), found " +
-                           std::string(words[i + 1]) + "; are these pixels?");
-        good = false;
       }
+    }
+    if (good && number[2] > 4 && number[3] > 4) {
+      builder.report(ProblemKind::bad_record, place,
+                     "expected numbers relative to the image's size (about 0 to 1), found a width of " +
+                         std::string(words[3]) + "; are these pixels?");
+      good = false;
     }
     if (!good) continue;
     if (width == 0) {
@@ -178,7 +179,7 @@ bool looks_like_yolo(const std::string& path) {
 void write_yolo(const CrowdData& data, const std::string& path, WriteReport& report) {
   const std::vector<std::string> names = label_names(data);
   AtomicFolder folder(path);
-  write_sizes_csv(join(folder.path(), "sizes.csv"), data, names, report);
+  write_sizes_csv(join(folder.path(), "sizes.csv"), data, names);
   write_class_names(join(folder.path(), "classes.txt"), data, report);
   std::vector<std::string> folders;
   for (const AnnotatorRecord& annotator : data.annotators) {
