@@ -45,6 +45,16 @@ void CrowdData::finalize() {
     require_index(truth[n].image, images.size(), "image", n, "truth");
     require_index(truth[n].label, classes.size(), "class", n, "truth");
   }
+  has_truth = has_truth || !truth.empty();
+  if (!has_truth) {
+    truth_covers.clear();
+  } else if (truth_covers.empty()) {
+    truth_covers.assign(images.size(), 1);
+  } else if (truth_covers.size() != images.size()) {
+    throw DataError("truth_covers has " + std::to_string(truth_covers.size()) + " entries for " +
+                    std::to_string(images.size()) + " images");
+  }
+  for (const TruthBox& t : truth) truth_covers[static_cast<std::size_t>(t.image)] = 1;
   sort_by_image(annotations);
   sort_by_image(truth);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -67,6 +68,9 @@ struct CrowdData {
   bool assignments_known = false;  ///< false: no file said who saw what, so assignments are "drew in the image"
   std::vector<TruthBox> truth;
   bool has_truth = false;
+  /// One per image when has_truth, otherwise empty. 1: the truth lists this image, so that no true box means no object;
+  /// 0: nobody looked, so reports leave the image out. finalize() sets it to all 1 when a reader left it empty.
+  std::vector<std::uint8_t> truth_covers;
 
   /// annotations of image i are [annotation_begin[i], annotation_begin[i+1]); likewise the others. Set by finalize().
   std::vector<std::size_t> annotation_begin;

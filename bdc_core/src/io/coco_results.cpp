@@ -1,0 +1,393 @@
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <optional>
+
+#include "bdc/core/error.h"
+#include "bdc/core/io/atomic_file.h"
+#include "bdc/core/io/coco.h"
+#include "io/coco_record.h"
+#include "io/coco_writer.h"
+#include "io/files.h"
+#include "io/id_table.h"
+#include "io/json_records.h"
+#include "io/sim_file.h"
+#include "io/text.h"
+
+namespace bdc {
+namespace {
+
+/// Reads records of a results list or of a COCO object and ties them to a data set's images and classes.
+class ResultFileReader {
+ public:
+  ResultFileReader(JsonReader& json, const CrowdData& data, const ResultOptions& options)
+      : json_(json), data_(data), options_(options), images_(index_of(data.images)), classes_(index_of(data.classes)) {}
+
+  /// use(record, image, label, class_probs or nullptr) for every record.
+  template <class Use>
+  void read(const Use& use) {
+    switch (json_.peek()) {
+      case JsonReader::Type::array:
+        read_list(use);
+        break;
+      case JsonReader::Type::object:
+        read_object(use);
+        break;
+      default:
+        json_.fail_value("expected a list of COCO results or a COCO object with annotations, found something else");
+    }
+    json_.finish();
+  }
+
+ private:
+  template <class Use>
+  void read_list(const Use& use) {
+    json_.begin_array();
+    while (json_.next_element()) read_record(use);
+  }
+
+  template <class Use>
+  void read_object(const Use& use) {
+    bool found = false;
+    json_.begin_object();
+    while (json_.next_member()) {
+      if (json_.key() == "annotations") {
+        found = true;
+        read_list(use);
+      } else if (json_.key() == "categories") {
+        read_categories();
+      } else {
+        json_.skip();
+      }
+    }
+    if (!found) json_.fail_value("expected the member \"annotations\", found none");
+  }
+
+  /// class_probs follow this list: notes which class of the data each position is.
+  void read_categories() {
+    order_.emplace();
+    json_.begin_array();
+    while (json_.next_element()) {
+      std::optional<RecordId> id;
+      json_.begin_object();
+      while (json_.next_member()) {
+        if (json_.key() == "id") {
+          id = read_id(json_);
+        } else {
+          json_.skip();
+        }
+      }
+      if (!id) json_.fail_value("expected the member \"id\", found none");
+      order_->push_back(classes_.find(*id));
+    }
+    bool same = order_->size() == data_.classes.size();
+    for (std::size_t j = 0; same && j < order_->size(); ++j) same = (*order_)[j] == static_cast<std::int32_t>(j);
+    if (!same && probabilities_seen_) {
+      json_.fail_value(
+          "the categories stand behind annotations with class_probs and in another order than the data's; "
+          "expected them before the annotations");
+    }
+    if (same) order_.reset();
+  }
+
+  template <class Use>
+  void read_record(const Use& use) {
+    read_coco_record(json_, record_);
+    const std::int32_t image = images_.find(*record_.image_id);
+    if (image < 0) {
+      if (options_.skip_unknown_images) return;
+      json_.fail_value("image_id " + record_.image_id->shown() + " is not in the data (" +
+                       std::to_string(data_.images.size()) + " images)");
+    }
+    const std::int32_t label = classes_.find(*record_.category_id);
+    if (label < 0) {
+      json_.fail_value("category_id " + record_.category_id->shown() + " is not in the data (" +
+                       std::to_string(data_.classes.size()) + " classes)");
+    }
+    const auto& [x, y, w, h] = *record_.bbox;
+    if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(w) || !std::isfinite(h) || !std::isfinite(x + w) ||
+        !std::isfinite(y + h)) {
+      json_.fail_value("expected a bbox of finite numbers, found NaN or infinity");
+    }
+    if (w < 0 || h < 0 || (!options_.allow_empty_boxes && !record_.box().valid())) {
+      json_.fail_value("expected a bbox with width and height above 0, found " + shortest_decimal(w) + " x " +
+                       shortest_decimal(h));
+    }
+    const std::vector<double>* probabilities = nullptr;
+    if (!record_.class_probs.empty()) {
+      probabilities_seen_ = true;
+      arrange_probabilities();
+      probabilities = &probabilities_;
+    }
+    use(record_, image, label, probabilities);
+  }
+
+  void arrange_probabilities() {
+    const std::size_t expected = order_ ? order_->size() : data_.classes.size();
+    if (record_.class_probs.size() != expected) {
+      json_.fail_value("expected " + std::to_string(expected) + " class_probs, one per class, found " +
+                       std::to_string(record_.class_probs.size()));
+    }
+    probabilities_.assign(data_.classes.size(), 0.0);
+    double sum = 0;
+    for (std::size_t j = 0; j < expected; ++j) {
+      const double p = record_.class_probs[j];
+      if (!(p >= 0) || !std::isfinite(p)) {
+        json_.fail_value("expected class_probs that are finite and not negative, found " + shortest_decimal(p));
+      }
+      const std::int32_t label = order_ ? (*order_)[j] : static_cast<std::int32_t>(j);
+      if (label < 0) {
+        if (p > 0) json_.fail_value("class_probs has a positive entry for a category that the data does not have");
+        continue;
+      }
+      probabilities_[static_cast<std::size_t>(label)] = p;
+      sum += p;
+    }
+    if (!(sum > 0) || !std::isfinite(sum)) {
+      json_.fail_value("expected class_probs with a sum above 0, found " + shortest_decimal(sum));
+    }
+  }
+
+  JsonReader& json_;
+  const CrowdData& data_;
+  const ResultOptions& options_;
+  IdTable images_, classes_;
+  std::optional<std::vector<std::int32_t>> order_;
+  bool probabilities_seen_ = false;
+  CocoRecord record_;
+  std::vector<double> probabilities_;
+};
+
+/// Divides by the sum, unless that is 1 up to rounding (then the bits are kept).
+void normalise(double* row, std::size_t classes) {
+  const double sum = std::accumulate(row, row + classes, 0.0);
+  if (std::abs(sum - 1) <= 1e-9) return;
+  for (std::size_t j = 0; j < classes; ++j) row[j] /= sum;
+}
+
+/// Rows in the order of their images, best score first inside an image; file order for equal scores.
+std::vector<std::size_t> order_by_image(const std::vector<std::int32_t>& image, const std::vector<double>* score) {
+  std::vector<std::size_t> order(image.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (image[a] != image[b]) return image[a] < image[b];
+    return score != nullptr && (*score)[a] > (*score)[b];
+  });
+  return order;
+}
+
+std::vector<std::size_t> begin_of(const std::vector<std::int32_t>& image, std::size_t images) {
+  std::vector<std::size_t> begin(images + 1, 0);
+  for (const std::int32_t i : image) ++begin[static_cast<std::size_t>(i) + 1];
+  for (std::size_t i = 0; i < images; ++i) begin[i + 1] += begin[i];
+  return begin;
+}
+
+template <class Value>
+std::vector<Value> arranged(const std::vector<Value>& values, const std::vector<std::size_t>& order,
+                            std::size_t width = 1) {
+  std::vector<Value> out;
+  out.reserve(values.size());
+  for (const std::size_t n : order) {
+    for (std::size_t k = 0; k < width; ++k) out.push_back(values[n * width + k]);
+  }
+  return out;
+}
+
+std::size_t most_probable(const std::vector<double>& rows, std::size_t row, std::size_t classes) {
+  const auto first = rows.begin() + static_cast<std::ptrdiff_t>(row * classes);
+  return static_cast<std::size_t>(std::max_element(first, first + static_cast<std::ptrdiff_t>(classes)) - first);
+}
+
+void write_probabilities(JsonWriter& json, const std::vector<double>& rows, std::size_t row, std::size_t classes) {
+  json.key("class_probs").begin_array();
+  for (std::size_t j = 0; j < classes; ++j) json.number(rows[row * classes + j]);
+  json.end_array();
+}
+
+void require_shape(bool right, const char* what) {
+  if (!right) throw std::invalid_argument(std::string(what) + " do not have the data's images and classes");
+}
+
+}  // namespace
+
+void scan_coco_results(std::istream& in, const std::string& name, const CrowdData& data, const ResultOptions& options,
+                       const std::function<void(const CocoResult&)>& use) {
+  JsonReader json(in, name);
+  ResultFileReader reader(json, data, options);
+  reader.read([&](const CocoRecord& record, std::int32_t image, std::int32_t label, const std::vector<double>* probs) {
+    if (!record.score) json.fail_value("expected the member \"score\", found none");
+    use({*record.bbox, *record.score, image, label, probs});
+  });
+}
+
+void scan_coco_results(const std::string& path, const CrowdData& data, const ResultOptions& options,
+                       const std::function<void(const CocoResult&)>& use) {
+  std::ifstream in = open_input(path);
+  scan_coco_results(in, path, data, options, use);
+}
+
+Predictions parse_predictions(std::istream& in, const std::string& name, const CrowdData& data,
+                              const ResultOptions& options) {
+  const std::size_t classes = data.classes.size();
+  Predictions found;
+  std::vector<std::int32_t> image;
+  JsonReader json(in, name);
+  ResultFileReader reader(json, data, options);
+  reader.read([&](const CocoRecord& record, std::int32_t i, std::int32_t label, const std::vector<double>* probs) {
+    if (!record.score) json.fail_value("expected the member \"score\", found none");
+    const double score = *record.score;
+    if (!(score >= 0 && score <= 1)) {
+      json.fail_value("expected a score from 0 to 1, found " + shortest_decimal(score));
+    }
+    found.box.push_back(record.box());
+    found.score.push_back(score);
+    image.push_back(i);
+    if (probs != nullptr) {
+      found.class_probs.insert(found.class_probs.end(), probs->begin(), probs->end());
+      normalise(&found.class_probs[found.class_probs.size() - classes], classes);
+    } else {
+      found.class_probs.insert(found.class_probs.end(), classes, (1 - score) / static_cast<double>(classes));
+      found.class_probs[found.class_probs.size() - classes + static_cast<std::size_t>(label)] += score;
+    }
+  });
+  const std::vector<std::size_t> order = order_by_image(image, &found.score);
+  Predictions out;
+  out.num_classes = static_cast<int>(classes);
+  out.box = arranged(found.box, order);
+  out.score = arranged(found.score, order);
+  out.class_probs = arranged(found.class_probs, order, classes);
+  out.begin = begin_of(image, data.images.size());
+  return out;
+}
+
+Predictions read_predictions(const std::string& path, const CrowdData& data, const ResultOptions& options) {
+  if (is_sim_file(path)) return read_sim_predictions(path, data);
+  std::ifstream in = open_input(path);
+  return parse_predictions(in, path, data, options);
+}
+
+void write_predictions(const Predictions& predictions, const CrowdData& data, const std::string& path) {
+  const std::size_t classes = data.classes.size();
+  require_shape(predictions.begin.size() == data.images.size() + 1 &&
+                    predictions.class_probs.size() == predictions.box.size() * classes &&
+                    predictions.score.size() == predictions.box.size(),
+                "predictions");
+  AtomicFile file(path);
+  {
+    JsonWriter json(file.stream());
+    json.begin_array();
+    for (std::size_t i = 0; i < data.images.size(); ++i) {
+      for (std::size_t n = predictions.begin[i]; n < predictions.begin[i + 1]; ++n) {
+        json.new_line().begin_object().key("image_id");
+        write_id(json, data.images[i].id);
+        json.key("category_id");
+        write_id(json, data.classes[most_probable(predictions.class_probs, n, classes)].id);
+        write_bbox(json, predictions.box[n]);
+        json.key("score").number(predictions.score[n]);
+        write_probabilities(json, predictions.class_probs, n, classes);
+        json.end_object();
+      }
+    }
+    json.new_line().end_array();
+  }
+  file.stream() << '\n';
+  file.commit();
+}
+
+void write_targets(const Targets& targets, const CrowdData& data, const std::string& path) {
+  const std::size_t classes = data.classes.size();
+  const std::size_t count = targets.box.size();
+  require_shape(targets.begin.size() == data.images.size() + 1 && targets.class_probs.size() == count * classes &&
+                    targets.weight.size() == count && targets.score.size() == count &&
+                    (targets.existence.empty() || targets.existence.size() == count) &&
+                    (targets.box_std.empty() || targets.box_std.size() == count),
+                "targets");
+  AtomicFile file(path);
+  {
+    JsonWriter json(file.stream());
+    json.begin_object();
+    write_coco_images(json, data);
+    write_coco_categories(json, data);
+    json.new_line().key("annotations").begin_array();
+    for (std::size_t i = 0; i < data.images.size(); ++i) {
+      for (std::size_t n = targets.begin[i]; n < targets.begin[i + 1]; ++n) {
+        json.new_line().begin_object().key("id").integer(static_cast<std::int64_t>(n) + 1).key("image_id");
+        write_id(json, data.images[i].id);
+        json.key("category_id");
+        write_id(json, data.classes[most_probable(targets.class_probs, n, classes)].id);
+        write_bbox(json, targets.box[n]);
+        json.key("area").number(targets.box[n].area()).key("iscrowd").integer(0);
+        json.key("score").number(targets.score[n]).key("weight").number(targets.weight[n]);
+        if (!targets.existence.empty()) json.key("existence").number(targets.existence[n]);
+        if (!targets.box_std.empty()) {
+          json.key("box_std").begin_array();
+          for (const double std : targets.box_std[n]) json.number(std);
+          json.end_array();
+        }
+        write_probabilities(json, targets.class_probs, n, classes);
+        json.end_object();
+      }
+    }
+    json.new_line().end_array();
+    json.new_line().end_object();
+  }
+  file.stream() << '\n';
+  file.commit();
+}
+
+Targets parse_targets(std::istream& in, const std::string& name, const CrowdData& data) {
+  const std::size_t classes = data.classes.size();
+  Targets found;
+  std::vector<std::int32_t> image;
+  JsonReader json(in, name);
+  const ResultOptions options;
+  ResultFileReader reader(json, data, options);
+  reader.read([&](const CocoRecord& record, std::int32_t i, std::int32_t label, const std::vector<double>* probs) {
+    found.box.push_back(record.box());
+    found.score.push_back(record.score.value_or(1));
+    found.weight.push_back(record.weight.value_or(1));
+    if (found.weight.back() < 0) {
+      json.fail_value("expected a weight of at least 0, found " + shortest_decimal(found.weight.back()));
+    }
+    if (record.existence) found.existence.push_back(*record.existence);
+    if (!record.box_std.empty()) {
+      if (record.box_std.size() != 4) {
+        json.fail_value("expected 4 numbers in box_std, found " + std::to_string(record.box_std.size()));
+      }
+      for (const double std : record.box_std) {
+        if (!(std >= 0) || !std::isfinite(std)) {
+          json.fail_value("expected a box_std that is finite and not negative, found " + shortest_decimal(std));
+        }
+      }
+      found.box_std.push_back({record.box_std[0], record.box_std[1], record.box_std[2], record.box_std[3]});
+    }
+    image.push_back(i);
+    if (probs != nullptr) {
+      found.class_probs.insert(found.class_probs.end(), probs->begin(), probs->end());
+      normalise(&found.class_probs[found.class_probs.size() - classes], classes);
+    } else {
+      found.class_probs.insert(found.class_probs.end(), classes, 0.0);
+      found.class_probs[found.class_probs.size() - classes + static_cast<std::size_t>(label)] = 1;
+    }
+  });
+  const std::vector<std::size_t> order = order_by_image(image, nullptr);
+  Targets out;
+  out.num_classes = static_cast<int>(classes);
+  out.box = arranged(found.box, order);
+  out.score = arranged(found.score, order);
+  out.weight = arranged(found.weight, order);
+  out.class_probs = arranged(found.class_probs, order, classes);
+  if (found.existence.size() == image.size()) out.existence = arranged(found.existence, order);
+  if (found.box_std.size() == image.size()) out.box_std = arranged(found.box_std, order);
+  out.begin = begin_of(image, data.images.size());
+  return out;
+}
+
+Targets read_targets(const std::string& path, const CrowdData& data) {
+  std::ifstream in = open_input(path);
+  return parse_targets(in, path, data);
+}
+
+}  // namespace bdc

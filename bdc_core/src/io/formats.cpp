@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "bdc/core/error.h"
+#include "bdc/core/io/crowd_io.h"
+#include "io/files.h"
+#include "io/folder_dataset.h"
+#include "io/format.h"
+#include "io/text.h"
+
+namespace bdc {
+
+const std::vector<CrowdFormat>& all_crowd_formats() {
+  static const std::vector<CrowdFormat> table = {
+      sim_format(), crowd_json_format(),   coco_format(), vindr_format(), cvat_format(),
+      voc_format(), label_studio_format(), yolo_format(), text_format(),
+  };
+  return table;
+}
+
+const CrowdFormat& crowd_format(const std::string& name) {
+  const auto& table = all_crowd_formats();
+  std::string known;
+  const CrowdFormat* nearest = &table.front();
+  for (const CrowdFormat& format : table) {
+    if (name == format.name) return format;
+    if (edit_distance(name, format.name) < edit_distance(name, nearest->name)) nearest = &format;
+    known += (known.empty() ? "" : ", ") + std::string(format.name);
+  }
+  throw DataError("unknown format " + in_quotes(name) + "; did you mean " + in_quotes(nearest->name) +
+                  "? Known: " + known);
+}
+
+std::vector<CrowdFormatInfo> crowd_formats() {
+  std::vector<CrowdFormatInfo> infos;
+  for (const CrowdFormat& format : all_crowd_formats()) {
+    infos.push_back({format.name, format.description, format.write != nullptr});
+  }
+  return infos;
+}
+
+void guarded(ReadContext& context, const std::function<void()>& body) {
+  if (context.builder.problems().strict()) {
+    body();
+    return;
+  }
+  try {
+    body();
+  } catch (const DataError& error) {
+    context.builder.problems().report(ProblemKind::unreadable_file, [&] { return std::string(error.what()); });
+  }
+}
+
+void read_one_file(const std::string& path, ReadContext& context,
+                   void (*parse)(std::istream& in, const std::string& name, ReadContext& context)) {
+  guarded(context, [&] {
+    std::ifstream in = open_input(path);
+    parse(in, path, context);
+  });
+}
+
+void add_loss(WriteReport& report, const char* what, std::size_t count) {
+  if (count > 0) report.losses.push_back({what, count});
+}
+
+namespace {
+
+const CrowdFormat& detect(const std::string& path) {
+  require_exists(path);
+  for (const CrowdFormat& format : all_crowd_formats()) {
+    if (format.detect != nullptr && format.detect(path)) return format;
+  }
+  std::string known;
+  for (const CrowdFormat& format : all_crowd_formats()) known += (known.empty() ? "" : ", ") + std::string(format.name);
+  throw DataError(path + ": the format of this " + (std::filesystem::is_directory(path) ? "folder" : "file") +
+                  " is not recognised; name it with --format (known: " + known + ")");
+}
+
+/// A context with what the options name: sizes, images, class names.
+ReadContext make_context(const ReadOptions& options, CrowdBuilder& builder) {
+  ReadContext context{options, builder, {}, {}, {}, {}, false, false, {}};
+  if (!options.sizes_csv.empty()) {
+    std::ifstream in = open_input(options.sizes_csv);
+    context.sizes.emplace(in, options.sizes_csv);
+  }
+  if (!options.image_folder.empty()) context.image_folder.emplace(options.image_folder);
+  if (!options.class_names.empty()) {
+    std::ifstream in = open_input(options.class_names);
+    context.class_names = read_class_names(in, options.class_names);
+    context.class_names_known = true;
+  }
+  return context;
+}
+
+/// Sizes for images that the files left without.
+void fill_sizes(ReadContext& context) {
+  if (!context.sizes && !context.image_folder) return;
+  for (ImageRecord& image : context.builder.image_records()) {
+    if (image.width > 0) continue;
+    for (const std::string* name : {&image.file, &image.id.text}) {
+      const std::pair<int, int> size = known_size(context, *name);
+      if (size.first == 0) continue;
+      image.width = size.first;
+      image.height = size.second;
+      break;
+    }
+  }
+}
+
+CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadReport* report) {
+  fill_sizes(context);
+  if (format.finish != nullptr) format.finish(context);
+  if (report != nullptr) report->format = format.name;
+  return context.builder.finish(report);
+}
+
+}  // namespace
+
+CrowdData read_crowd(const std::vector<std::string>& paths, const ReadOptions& options, ReadReport* report) {
+  if (paths.empty()) throw DataError("expected at least one file or folder to read, found none");
+  for (const std::string& path : paths) require_exists(path);
+  const CrowdFormat& format = options.format.empty() ? detect(paths.front()) : crowd_format(options.format);
+  ProblemLog strict(ProblemLog::Mode::strict);
+  ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;
+  CrowdBuilder builder(options.role, problems, report != nullptr);
+  ReadContext context = make_context(options, builder);
+  for (const std::string& path : paths) format.read(path, context);
+  return finish_reading(format, context, report);
+}
+
+CrowdData parse_crowd(std::istream& in, const std::string& name, const ReadOptions& options, ReadReport* report) {
+  const CrowdFormat& format = crowd_format(options.format);
+  ProblemLog strict(ProblemLog::Mode::strict);
+  ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;
+  CrowdBuilder builder(options.role, problems, report != nullptr);
+  ReadContext context = make_context(options, builder);
+  guarded(context, [&] { format.parse(in, name, context); });
+  return finish_reading(format, context, report);
+}
+
+WriteReport write_crowd(const CrowdData& data, const std::string& path, const std::string& format_name) {
+  std::string name = format_name;
+  if (name.empty()) {
+    const std::string extension = lower_case(std::filesystem::path(path).extension().string());
+    name = extension == ".json" ? "crowd" : extension == ".csv" ? "vindr" : "";
+    if (name.empty()) {
+      throw DataError(path + ": the extension does not tell the format to write; name it with --to");
+    }
+  }
+  const CrowdFormat& format = crowd_format(name);
+  if (format.write == nullptr) throw DataError("the format " + in_quotes(name) + " can be read but not written");
+  WriteReport report;
+  format.write(data, path, report);
+  return report;
+}
+
+}  // namespace bdc
