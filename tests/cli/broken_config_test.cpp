@@ -1,0 +1,198 @@
+// Every way a config can be wrong is an error that names the file, the key's path, what was expected and the nearest
+// key.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/run_program.h"
+
+namespace {
+
+using bdc::test::run_host;
+using bdc::test::TemporaryFolder;
+
+struct Case {
+  const char* name;
+  std::string config;  // written to c.json
+  std::vector<std::string> words;
+  int exit_code;
+  std::vector<std::string> says;
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name;
+}
+
+const std::vector<std::string> kFile = {"-c", "c.json"};
+
+class BrokenConfig : public testing::TestWithParam<Case> {};
+
+TEST_P(BrokenConfig, HasItsOwnMessageAndExitCode) {
+  const TemporaryFolder folder;
+  folder.write("c.json", GetParam().config);
+  std::vector<std::string> words = {"config"};
+  words.insert(words.end(), GetParam().words.begin(), GetParam().words.end());
+  const auto outcome = run_host(words, folder.path());
+  EXPECT_EQ(outcome.signal, 0);
+  EXPECT_EQ(outcome.exit_code, GetParam().exit_code) << outcome.err;
+  for (const auto& text : GetParam().says)
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << "missing: " << text << "\nin: " << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, BrokenConfig,
+    testing::Values(
+        Case{"no_file", "{}", {"-c", "gone.json"}, 3, {"gone.json: no such file"}},
+        Case{"folder", "{}", {"-c", "."}, 3, {"is a folder, expected a JSON file"}},
+        Case{"not_json", "{\n\"train\": {,}\n}", kFile, 3, {"c.json", "is not valid JSON", "line 2"}},
+        Case{"list", "[1]", kFile, 3, {"c.json", "expected an object at the top"}},
+        Case{"unknown_top", R"({"trian": {}})", kFile, 3, {"c.json: trian: unknown key", "did you mean 'train'?"}},
+        Case{"unknown_key",
+             R"({"train": {"epoch": 3}})",
+             kFile,
+             3,
+             {"c.json: train.epoch: unknown key", "did you mean 'train.epochs'?"}},
+        Case{"wrong_section",
+             R"({"data": {"learning_rate": 0.1}})",
+             kFile,
+             3,
+             {"data.learning_rate: unknown key", "did you mean 'train.learning_rate'?"}},
+        Case{"wrong_type",
+             R"({"train": {"epochs": "ten"}})",
+             kFile,
+             3,
+             {"c.json: train.epochs: expected an integer", "the string \"ten\""}},
+        Case{"float_for_int", R"({"train": {"epochs": 2.5}})", kFile, 3, {"train.epochs: expected an integer", "2.5"}},
+        Case{"out_of_range",
+             R"({"train": {"epochs": 0}})",
+             kFile,
+             3,
+             {"train.epochs: expected an integer in 1 .. 100000", "the number 0"}},
+        Case{"not_a_choice",
+             R"({"train": {"schedule": "cosinus"}})",
+             kFile,
+             3,
+             {"train.schedule: expected one of cosine, constant"}},
+        Case{"section_number", R"({"train": 5})", kFile, 3, {"c.json: train: expected an object", "the number 5"}},
+        Case{"null_where_not_allowed",
+             R"({"train": {"epochs": null}})",
+             kFile,
+             3,
+             {"train.epochs: expected an integer, found null"}},
+        Case{"huge_number", R"({"train": {"learning_rate": 1e999}})", kFile, 3, {"c.json", "out of range"}},
+        Case{"huge_integer",
+             R"({"train": {"seed": 18446744073709551615}})",
+             kFile,
+             3,
+             {"train.seed: expected an integer"}},
+        Case{"hooks_object", R"({"hooks": {"name": "bdc"}})", kFile, 3, {"c.json: hooks: expected a list"}},
+        Case{"hook_no_name", R"({"hooks": [{"options": {}}]})", kFile, 3, {"hooks[0]: has no \"name\""}},
+        Case{"hook_twice",
+             R"({"hooks": [{"name": "a"}, {"name": "a"}]})",
+             kFile,
+             3,
+             {"hooks[1].name: hook 'a' is in the list twice"}},
+        Case{"hook_priority",
+             R"({"hooks": [{"name": "a", "priority": 101}]})",
+             kFile,
+             3,
+             {"hooks[0].priority: expected an integer in 0 .. 100"}},
+        Case{"hook_unknown_key",
+             R"({"hooks": [{"name": "a", "option": {}}]})",
+             kFile,
+             3,
+             {"hooks[0].option: unknown key", "did you mean 'options'?"}},
+        Case{"option_list",
+             R"({"plugin": {"options": {"width": [1]}}})",
+             kFile,
+             3,
+             {"plugin.options.width: expected a bool, number or string, found an array"}},
+        Case{"base_itself", R"({"_base_": "c.json"})", kFile, 3, {"_base_ leads back to itself"}},
+        Case{"base_gone", R"({"_base_": "gone.json"})", kFile, 3, {"gone.json: no such file"}},
+        Case{"base_number", R"({"_base_": 7})", kFile, 3, {"c.json: _base_: expected a file name", "the number 7"}},
+        Case{"key_twice", R"({"train": {"epochs": 1, "epochs": 2}})", kFile, 3, {"key 'epochs' stands twice"}},
+        Case{"set_unknown",
+             "{}",
+             {"--set", "train.epochz=3"},
+             3,
+             {"--set: train.epochz: unknown key", "did you mean 'train.epochs'?"}},
+        Case{"set_type",
+             "{}",
+             {"--set", "train.epochs=many"},
+             3,
+             {"--set: train.epochs: expected an integer", "\"many\""}},
+        Case{"set_form", "{}", {"--set", "train.epochs"}, 2, {"--set train.epochs: expected path=value"}},
+        Case{"set_empty", "{}", {"--set", "=3"}, 2, {"expected path=value"}},
+        Case{"set_dots", "{}", {"--set", "..=3"}, 3, {"unknown key"}},
+        Case{"hook_form", "{}", {"--hook", "a:b"}, 2, {"--hook b: expected NAME[:key=value,...]"}},
+        Case{"plugin_option",
+             "{}",
+             {"--plugin", "minimal", "--set", "plugin.options.widht=8"},
+             3,
+             {"plugin.options.widht: unknown option", "did you mean 'width'?"}},
+        Case{"plugin_option_range",
+             "{}",
+             {"--plugin", "minimal", "--set", "plugin.options.width=1"},
+             3,
+             {"plugin.options.width: expected an integer in 4 .. 256", "the number 1"}},
+        Case{"plugin_option_type",
+             "{}",
+             {"--plugin", "minimal", "--set", "plugin.options.width=wide"},
+             3,
+             {"plugin.options.width: expected an integer", "\"wide\""}},
+        Case{"hook_option",
+             "{}",
+             {"--plugin", "minimal", "--hook", "label_smoothing:shar=0.1"},
+             3,
+             {"hooks.label_smoothing.options.shar: unknown option", "did you mean 'share'?"}},
+        Case{"no_such_hook",
+             "{}",
+             {"--plugin", "minimal", "--hook", "label_smothing"},
+             5,
+             {"no hook is named 'label_smothing'", "did you mean 'label_smoothing'?"}},
+        Case{"input_size",
+             "{}",
+             {"--plugin", "minimal", "--set", "train.input_size=100"},
+             3,
+             {"train.input_size: is 100", "a multiple of 8"}},
+        Case{"unknown_flag", "{}", {"--epochs", "3"}, 2, {"--epochs"}}),
+    [](const auto& given) { return given.param.name; });
+
+TEST(Config, BasesAreMergedDeeplyAndTheFileWins) {
+  const TemporaryFolder folder;
+  folder.write("base/common.json", R"({"train": {"epochs": 50, "seed": 7}, "hooks": [{"name": "a"}]})");
+  folder.write("base/more.json", R"({"_base_": "common.json", "train": {"seed": 8, "momentum": 0.5}})");
+  folder.write("c.json", R"({
+    // comments are welcome
+    "_base_": ["base/more.json"],
+    "train": {"momentum": 0.8} /* here too */
+  })");
+  const auto outcome =
+      run_host({"config", "-c", "c.json", "--set", "train.warmup_steps=0", "--hook", "b:x=1,y=on"}, folder.path());
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto config = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(config["train"]["epochs"], 50);
+  EXPECT_EQ(config["train"]["seed"], 8);
+  EXPECT_EQ(config["train"]["momentum"], 0.8);
+  EXPECT_EQ(config["train"]["warmup_steps"], 0);
+  EXPECT_EQ(config["hooks"].size(), 2u);
+  EXPECT_EQ(config["hooks"][1]["options"]["x"], 1);
+  EXPECT_EQ(config["hooks"][1]["options"]["y"], "on");
+  EXPECT_FALSE(config.contains("_base_"));
+}
+
+TEST(Config, WhatIsPrintedReadsBackAsTheSameConfig) {
+  const TemporaryFolder folder;
+  const auto first = run_host({"config", "--plugin", "minimal", "--set", "train.epochs=3"}, folder.path());
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  folder.write("printed.json", first.out);
+  const auto second = run_host({"config", "-c", "printed.json"}, folder.path());
+  EXPECT_EQ(first.out, second.out);
+  const auto config = nlohmann::json::parse(first.out);
+  EXPECT_EQ(config["train"]["optimizer"], "adamw");  // the plugin's own recommendation
+  EXPECT_EQ(config["plugin"]["options"]["width"], 16);
+}
+
+}  // namespace

@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "support/run_program.h"
+
+namespace {
+
+using bdc::test::run_host;
+
+class Help : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(Help, FitsAScreenAndHasAnExample) {
+  auto words = GetParam();
+  words.push_back("--help");
+  const auto outcome = run_host(words, "/");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_NE(outcome.out.find(words.size() > 1 ? "Example" : "bdc-host --plugin"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("bdc-host"), std::string::npos);
+  std::istringstream lines(outcome.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 110u) << line;
+  EXPECT_LE(count, 40);
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, Help,
+                         testing::Values(std::vector<std::string>{}, std::vector<std::string>{"train"},
+                                         std::vector<std::string>{"plugins"},
+                                         std::vector<std::string>{"plugins", "list"},
+                                         std::vector<std::string>{"plugins", "info"},
+                                         std::vector<std::string>{"plugins", "doctor"},
+                                         std::vector<std::string>{"config"}, std::vector<std::string>{"version"}));
+
+TEST(CommandLine, NothingAtAllPrintsHelpAndIsAUsageError) {
+  const auto outcome = run_host({}, "/");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("train"), std::string::npos);
+}
+
+TEST(CommandLine, AnUnknownVerbIsAUsageError) {
+  const auto outcome = run_host({"trian"}, "/");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("--help"), std::string::npos);
+}
+
+TEST(CommandLine, VersionTellsTheFingerprint) {
+  const auto outcome = run_host({"version"}, "/");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.out.find("LibTorch"), std::string::npos);
+}
+
+TEST(CommandLine, TrainingWithoutAPluginSaysHowToNameOne) {
+  const auto outcome = run_host({"train"}, "/");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("--plugin NAME"), std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,138 @@
+// Training through the front door: run folders, JSON output, interrupt and resume.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "support/run_program.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using bdc::test::read_file;
+using bdc::test::run_host;
+using bdc::test::TemporaryFolder;
+
+std::vector<std::string> small_run(std::vector<std::string> more = {}) {
+  std::vector<std::string> words = {"train",
+                                    "--plugin",
+                                    "minimal",
+                                    "--set",
+                                    "data.shapes.train_images=24",
+                                    "--set",
+                                    "data.shapes.test_images=8",
+                                    "--set",
+                                    "train.epochs=3",
+                                    "--set",
+                                    "train.batch_size=4",
+                                    "--set",
+                                    "plugin.options.width=4",
+                                    "--set",
+                                    "train.threads=1"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(Train, WritesConfigMetricsAndCheckpointIntoFoldersThatCountUp) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_host(small_run(), folder.path()).exit_code, 0);
+  ASSERT_EQ(run_host(small_run({"--quiet"}), folder.path()).exit_code, 0);
+  for (const char* run : {"runs/minimal-1", "runs/minimal-2"}) {
+    EXPECT_TRUE(fs::exists(folder.path() / run / "last.safetensors"));
+    const auto config = nlohmann::json::parse(read_file(folder.path() / run / "config.json"));
+    EXPECT_EQ(config["train"]["epochs"], 3);
+    EXPECT_EQ(config["train"]["optimizer"], "adamw");
+  }
+  EXPECT_EQ(read_file(folder.path() / "runs/minimal-1/last.safetensors"),
+            read_file(folder.path() / "runs/minimal-2/last.safetensors"))
+      << "the same seed must give the same bits";
+  const std::string metrics = read_file(folder.path() / "runs/minimal-1/metrics.jsonl");
+  EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 3);
+  EXPECT_TRUE(nlohmann::json::parse(metrics.substr(0, metrics.find('\n'))).contains("test/AP50"));
+}
+
+TEST(Train, QuietPrintsNothingAndJsonPrintsOnlyJson) {
+  const TemporaryFolder folder;
+  const auto quiet = run_host(small_run({"--quiet"}), folder.path());
+  EXPECT_EQ(quiet.out + quiet.err, "");
+  const auto json = run_host(small_run({"--json"}), folder.path());
+  const auto report = nlohmann::json::parse(json.out);
+  EXPECT_TRUE(report["test"].contains("AP50"));
+  EXPECT_EQ(json.err.find('\r'), std::string::npos) << "no live line when standard error is no terminal";
+}
+
+TEST(Train, AnExistingRunIsNeverOverwritten) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_host(small_run({"--set", "output.name=mine", "-q"}), folder.path()).exit_code, 0);
+  const auto before = fs::last_write_time(folder.path() / "runs/mine/last.safetensors");
+  const auto outcome = run_host(small_run({"--set", "output.name=mine", "-q"}), folder.path());
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("nothing is overwritten"), std::string::npos);
+  EXPECT_EQ(before, fs::last_write_time(folder.path() / "runs/mine/last.safetensors"));
+}
+
+TEST(Train, AnInterruptedRunSavesExits130AndResumesToTheSameBits) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(
+      run_host(small_run({"--set", "train.epochs=30", "--set", "output.name=whole", "-q"}), folder.path()).exit_code,
+      0);
+  auto words = small_run({"--set", "train.epochs=30", "--set", "output.name=parts"});
+  words.insert(words.begin(), BDC_HOST);
+  bdc::test::RunningProgram program(words, folder.path());
+  for (int i = 0; i < 600 && program.err_so_far().find("epoch 2/") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  program.send(SIGINT);
+  const auto outcome = program.wait();
+  ASSERT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_NE(outcome.out.find("--resume"), std::string::npos);
+  ASSERT_EQ(run_host({"train", "--resume", "runs/parts", "-q"}, folder.path()).exit_code, 0);
+  const auto strip_config = [](std::string bytes) {  // the header holds the config, and with it the run's name
+    const auto name = bytes.find("\\\"name\\\":\\\"parts\\\"");
+    if (name != std::string::npos) bytes.replace(name, 18, "\\\"name\\\":\\\"whole\\\"");
+    return bytes;
+  };
+  EXPECT_EQ(read_file(folder.path() / "runs/whole/last.safetensors"),
+            strip_config(read_file(folder.path() / "runs/parts/last.safetensors")));
+}
+
+TEST(Train, ResumeRefusesOtherSettingsMissingRunsAndDamagedCheckpoints) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_host({"train", "--resume", "runs/gone"}, folder.path()).exit_code, 4);
+  ASSERT_EQ(run_host(small_run({"-q"}), folder.path()).exit_code, 0);
+  EXPECT_EQ(run_host({"train", "--resume", "runs/minimal-1", "--set", "train.epochs=9"}, folder.path()).exit_code, 2);
+  const auto file = folder.path() / "runs/minimal-1/last.safetensors";
+  const std::string bytes = read_file(file);
+  for (const std::string& damaged : {std::string(), std::string("hello"), bytes.substr(0, bytes.size() / 2),
+                                     bytes + "more", std::string(100000, '\xff')}) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << damaged;
+    const auto outcome = run_host({"train", "--resume", "runs/minimal-1", "-q"}, folder.path());
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_NE(outcome.err.find("last.safetensors"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(Train, AHookFromAPluginTakesPart) {
+  const TemporaryFolder folder;
+  const auto plain = run_host(small_run({"-q", "--set", "output.name=plain"}), folder.path());
+  const auto smooth = run_host(
+      small_run({"--set", "output.name=smooth", "--hook", "label_smoothing:share=0.3,priority=20"}), folder.path());
+  ASSERT_EQ(smooth.exit_code, 0) << smooth.err;
+  EXPECT_NE(smooth.err.find("hooks: label_smoothing"), std::string::npos);
+  const auto config = nlohmann::json::parse(read_file(folder.path() / "runs/smooth/config.json"));
+  EXPECT_EQ(config["hooks"][0]["priority"], 20);
+  EXPECT_EQ(config["hooks"][0]["options"]["share"], 0.3);
+  EXPECT_NE(read_file(folder.path() / "runs/plain/metrics.jsonl"),
+            read_file(folder.path() / "runs/smooth/metrics.jsonl"));
+}
+
+TEST(Train, AFolderThatCannotBeWrittenIsAClearError) {
+  const TemporaryFolder folder;
+  folder.write("runs", "a file where the folder should be");
+  const auto outcome = run_host(small_run(), folder.path());
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("runs: cannot be made"), std::string::npos) << outcome.err;
+}
+
+}  // namespace

@@ -1,0 +1,42 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "console/progress.h"
+#include "text/nearest.h"
+#include "text/table.h"
+
+namespace bdc::host {
+namespace {
+
+TEST(Nearest, FindsASlipAndIgnoresTheUnrelated) {
+  EXPECT_EQ(nearest("epoch", {"seed", "epochs", "threads"}), "epochs");
+  EXPECT_EQ(nearest("trian", {"train", "data"}), "train");
+  EXPECT_EQ(nearest("zzzzzz", {"train", "data"}), "");
+  EXPECT_EQ(nearest("", {}), "");
+  EXPECT_EQ(did_you_mean("zzzzzz", {"a", "b"}), "; known: a, b");
+}
+
+TEST(Printable, ControlCharactersNeverReachTheTerminal) {
+  EXPECT_EQ(printable("a\x1b[31mb\n"), "a?[31mb?");
+  EXPECT_EQ(printable(std::string(300, 'x'), 5), "xxxxx...");
+}
+
+TEST(Table, ColumnsLineUpAlsoWithAccents) {
+  Table table({"name", "n"});
+  table.align_right(1);
+  table.add({"é", "1"});
+  table.add({"abc", "22"});
+  std::ostringstream out;
+  table.print(out);
+  EXPECT_EQ(out.str(), "name   n\n--------\né      1\nabc   22\n");
+  EXPECT_THROW(table.add({"only one"}), std::logic_error);
+}
+
+TEST(ClockText, ShowsMinutesAndHours) {
+  EXPECT_EQ(clock_text(65.2), "1:05");
+  EXPECT_EQ(clock_text(7389), "2:03:09");
+}
+
+}  // namespace
+}  // namespace bdc::host

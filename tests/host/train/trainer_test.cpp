@@ -1,0 +1,170 @@
+// The training loop with the example detector and recording hooks: the exact sequence of stages.
+
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+#include <torch/nn.h>
+
+#include "app/user_error.h"
+#include "config/options.h"
+#include "host/train/recording_hook.h"
+#include "registry/loaded_plugin.h"
+#include "shapes/shapes.h"
+#include "support/temporary_folder.h"
+
+namespace bdc::host {
+namespace {
+
+using Calls = std::vector<std::string>;
+
+/// A run of two epochs with two steps each, with one hook "r".
+struct SmallRun {
+  explicit SmallRun(const std::string& throw_at = "", int throw_at_count = 1)
+      : plugin(LoadedPlugin::load(BDC_BUILD_FOLDER "/plugins/minimal.so")),
+        detector(plugin, {2, 32, check_options(plugin.detector_info().options, {{"width", 4}}, "")}, 5),
+        train({4, 2, 32, 1, 1}),
+        test({2, 2, 32, 1, 2}),
+        recorder(new RecordingHook("r", calls, throw_at, throw_at_count)),
+        hooks([&] {
+          std::vector<HookInstance> list;
+          list.push_back({"r", 50, true, std::unique_ptr<plugin::TrainingHook>(recorder)});
+          return HookList(std::move(list));
+        }()),
+        progress(Progress::Style::quiet) {
+    settings.epochs = 2;
+    settings.batch_size = 2;
+    settings.input_size = 32;
+    settings.seed = 5;
+    settings.learning_rate = 0.01;
+    settings.optimizer.kind = "adamw";
+    torch::set_num_threads(1);
+  }
+  FitResult fit(const Checkpoint* resume = nullptr) {
+    Trainer trainer({detector, train, test, hooks, progress, stop, folder.path(), Json::object()}, settings);
+    return trainer.fit(resume);
+  }
+  [[nodiscard]] Checkpoint checkpoint() const { return read_checkpoint(folder.path() / "last.safetensors"); }
+
+  test::TemporaryFolder folder;
+  Calls calls;
+  LoadedPlugin plugin;
+  DetectorHandle detector;
+  ShapesData train, test;
+  RecordingHook* recorder;
+  HookList hooks;
+  Progress progress;
+  std::atomic<bool> stop{false};
+  TrainSettings settings;
+};
+
+const Calls kEpoch = {"r.before_epoch", "r.before_loss", "r.after_step",
+                      "r.before_loss",  "r.after_step",  "r.after_epoch"};
+
+Calls joined(std::initializer_list<Calls> parts) {
+  Calls out;
+  for (const auto& p : parts) out.insert(out.end(), p.begin(), p.end());
+  return out;
+}
+
+TEST(Trainer, ANormalRunCallsEveryStageInOrder) {
+  SmallRun run;
+  const FitResult result = run.fit();
+  EXPECT_FALSE(result.interrupted);
+  EXPECT_TRUE(result.evaluation.has_value());
+  EXPECT_EQ(run.calls, joined({{"r.before_fit"}, kEpoch, kEpoch, {"r.after_fit"}}));
+}
+
+TEST(Trainer, AnExceptionInAStageReachesOnExceptionThenAfterFitThenTheCaller) {
+  SmallRun run("before_loss", 2);
+  EXPECT_THROW((void)run.fit(), UserError);
+  EXPECT_EQ(run.calls, (Calls{"r.before_fit", "r.before_epoch", "r.before_loss", "r.after_step", "r.before_loss",
+                              "r.on_exception(before_loss)", "r.after_fit"}));
+}
+
+TEST(Trainer, AnExceptionInAfterFitOfAGoodRunReachesTheCaller) {
+  SmallRun run("after_fit");
+  EXPECT_THROW((void)run.fit(), UserError);
+  EXPECT_EQ(run.calls, joined({{"r.before_fit"}, kEpoch, kEpoch, {"r.after_fit"}}));
+}
+
+TEST(Trainer, AnInterruptFinishesTheStepSavesAndCallsAfterFit) {
+  SmallRun run;
+  run.recorder->on_step = [&](int step) { run.stop = step == 1; };
+  EXPECT_TRUE(run.fit().interrupted);
+  EXPECT_EQ(run.calls, (Calls{"r.before_fit", "r.before_epoch", "r.before_loss", "r.after_step", "r.after_fit"}));
+  EXPECT_EQ(run.checkpoint().position.step, 1);
+  EXPECT_EQ(run.checkpoint().position.position, 1);
+  EXPECT_EQ(run.checkpoint().hooks.at("r"), "1");
+}
+
+TEST(Trainer, AResumedRunLoadsStatesFirstAndGoesOnInTheMiddleOfTheEpoch) {
+  SmallRun first;
+  first.recorder->on_step = [&](int step) { first.stop = step == 1; };
+  (void)first.fit();
+  SmallRun second;
+  const Checkpoint checkpoint = first.checkpoint();
+  EXPECT_FALSE(second.fit(&checkpoint).interrupted);
+  EXPECT_EQ(second.calls,
+            joined({{"r.load_state(1)", "r.before_fit(resumed)", "r.before_loss", "r.after_step", "r.after_epoch"},
+                    kEpoch,
+                    {"r.after_fit"}}));
+}
+
+TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheBitsOfAnUnbrokenRun) {
+  SmallRun whole;
+  (void)whole.fit();
+  const auto expected = module_state(whole.detector.module());
+  for (int stop_after = 1; stop_after <= 3; ++stop_after) {
+    SmallRun first;
+    first.recorder->on_step = [&](int step) { first.stop = step == stop_after; };
+    ASSERT_TRUE(first.fit().interrupted);
+    SmallRun second;
+    const Checkpoint checkpoint = first.checkpoint();
+    (void)second.fit(&checkpoint);
+    for (const auto& [name, tensor] : module_state(second.detector.module()))
+      EXPECT_TRUE(torch::equal(tensor, expected.at(name))) << name;
+    EXPECT_EQ(second.recorder->steps, 4);
+  }
+}
+
+TEST(Trainer, HooksSeePredictionsAndMayReplaceTargets) {
+  SmallRun run;
+  struct Swap : plugin::TrainingHook {
+    void before_loss(plugin::RunContext&, plugin::LossContext& step) override {
+      ASSERT_NE(step.predictions, nullptr);
+      EXPECT_EQ(step.crowd, nullptr);
+      const auto none = torch::zeros({0}, torch::kInt64);
+      *step.targets = plugin::Targets::hard(torch::zeros({0, 4}), none, none, 2);
+    }
+  };
+  std::vector<HookInstance> list;
+  list.push_back({"swap", 50, true, std::make_unique<Swap>()});
+  HookList hooks(std::move(list));
+  Trainer trainer({run.detector, run.train, run.test, hooks, run.progress, run.stop, run.folder.path(), Json::object()},
+                  run.settings);
+  EXPECT_NO_THROW((void)trainer.fit());
+}
+
+TEST(Schedule, WarmsUpThenFallsToAHundredth) {
+  TrainSettings s;
+  s.learning_rate = 1;
+  s.warmup_steps = 10;
+  EXPECT_NEAR(learning_rate_at(s, 0, 1000), 0.1, 1e-3);
+  EXPECT_NEAR(learning_rate_at(s, 9, 1000), 1.0, 1e-3);
+  EXPECT_NEAR(learning_rate_at(s, 999, 1000), 0.01, 1e-9);
+  for (int i = 10; i < 999; ++i) EXPECT_LE(learning_rate_at(s, i + 1, 1000), learning_rate_at(s, i, 1000));
+  s.schedule = "constant";
+  EXPECT_EQ(learning_rate_at(s, 999, 1000), 1.0);
+}
+
+TEST(EpochOrder, IsAPermutationThatDependsOnSeedAndEpochAlone) {
+  auto order = epoch_order(3, 5, 100);
+  EXPECT_EQ(order, epoch_order(3, 5, 100));
+  EXPECT_NE(order, epoch_order(3, 6, 100));
+  EXPECT_NE(order, epoch_order(4, 5, 100));
+  std::sort(order.begin(), order.end());
+  for (std::int64_t i = 0; i < 100; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
+}
+
+}  // namespace
+}  // namespace bdc::host
