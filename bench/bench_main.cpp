@@ -92,7 +92,7 @@ bdc::ImagePredictions predictions_of(const SimulatedCrowd& s, std::size_t i) {
           s.predictions.class_probs.data() + first * s.crowd.classes.size()};
 }
 
-/// One step: match and aggregate every image, update every annotator, hand out the targets.
+/// One step: match and aggregate every image, update every annotator, read the targets.
 Report bdc_step(const SimulatedCrowdOptions& options, bool paper, const Settings& settings) {
   const SimulatedCrowd s = bdc::simulate_crowd(options);
   const std::size_t images = s.crowd.images.size();
@@ -113,7 +113,9 @@ Report bdc_step(const SimulatedCrowdOptions& options, bool paper, const Settings
       for (std::size_t i = begin; i < end; ++i) model->aggregate_image(i, predictions_of(s, i), workspace);
     });
     (void)model->update(settings.threads);
-    targets += model->targets().box.size();
+    for (std::size_t i = 0; i < images; ++i) {  // the targets, read where they are, as training does
+      for (std::size_t n = 0; n < model->num_objects(i); ++n) targets += model->weight(i, n) > 0.3;
+    }
   });
   if (targets == 0) throw std::runtime_error("no targets");
   return {time, static_cast<double>(s.crowd.annotations.size())};
