@@ -93,7 +93,8 @@ bdc::ImagePredictions predictions_of(const SimulatedCrowd& s, std::size_t i) {
 }
 
 /// One step: match and aggregate every image, update every annotator, read the targets.
-Report bdc_step(const SimulatedCrowdOptions& options, bool paper, const Settings& settings) {
+Report bdc_step(SimulatedCrowdOptions options, bool paper, const Settings& settings) {
+  options.with_truth = false;
   const SimulatedCrowd s = bdc::simulate_crowd(options);
   const std::size_t images = s.crowd.images.size();
   std::vector<std::int32_t> room(images);
@@ -114,7 +115,8 @@ Report bdc_step(const SimulatedCrowdOptions& options, bool paper, const Settings
     });
     (void)model->update(settings.threads);
     for (std::size_t i = 0; i < images; ++i) {  // the targets, read where they are, as training does
-      for (std::size_t n = 0; n < model->num_objects(i); ++n) targets += model->weight(i, n) > 0.3;
+      for (std::size_t n = 0; n < model->num_objects(i); ++n)
+        targets += model->weight(i, n) > model->parameters().min_weight;
     }
   });
   if (targets == 0) throw std::runtime_error("no targets");
@@ -124,7 +126,7 @@ Report bdc_step(const SimulatedCrowdOptions& options, bool paper, const Settings
 Report method(const SimulatedCrowdOptions& options, const char* name, const std::map<std::string, std::string>& values,
               const Settings& settings) {
   SimulatedCrowdOptions without = options;
-  without.with_predictions = false;
+  without.with_predictions = without.with_truth = false;
   const SimulatedCrowd s = bdc::simulate_crowd(without);
   const auto chosen = bdc::make_method(name, values);
   bdc::AggregationInput input;

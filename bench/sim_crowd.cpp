@@ -46,7 +46,8 @@ class Simulator {
     }
     out_.crowd.annotations.reserve(expected);
     for (int i = 0; i < options_.images; ++i) simulate_image(i);
-    out_.crowd.has_truth = out_.crowd.assignments_known = true;
+    out_.crowd.assignments_known = true;
+    out_.crowd.has_truth = options_.with_truth;
     out_.crowd.finalize();
     return std::move(out_);
   }
@@ -130,7 +131,9 @@ class Simulator {
     std::vector<Object> objects(
         1 + static_cast<std::size_t>(std::poisson_distribution<int>(options_.objects_per_image - 1)(rng_)));
     for (Object& object : objects) object = {random_box(w, h), pick(options_.classes)};
-    for (const Object& o : objects) out_.crowd.truth.push_back({o.box, image, o.label, false, o.box.area()});
+    if (options_.with_truth) {
+      for (const Object& o : objects) out_.crowd.truth.push_back({o.box, image, o.label, false, o.box.area()});
+    }
 
     bool seen = false;
     const int K = static_cast<int>(annotators_.size());

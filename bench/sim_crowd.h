@@ -24,6 +24,7 @@ struct SimulatedCrowdOptions {
   std::vector<SkillGroup> groups;
   std::uint64_t seed = 1;
   bool with_predictions = true;
+  bool with_truth = true;
 };
 
 /// "voc-full", "voc-mix", "coco-mix" or "noisy". Throws std::invalid_argument otherwise.
@@ -31,7 +32,7 @@ struct SimulatedCrowdOptions {
 
 /// Scenes, annotators who miss, invent, confuse classes and draw with noise and a bias of their own, and a detector.
 struct SimulatedCrowd {
-  CrowdData crowd;  ///< with truth and assignments; boxes in whole pixels
+  CrowdData crowd;  ///< with assignments; boxes in whole pixels
   Predictions predictions;
 };
 [[nodiscard]] SimulatedCrowd simulate_crowd(const SimulatedCrowdOptions& options);
