@@ -16,7 +16,7 @@ BdcModel::~BdcModel() = default;
 
 BdcModel::BdcModel(const CrowdData& crowd, const BdcParameters& parameters, const AnnotatorPosteriors* prior,
                    Span<const std::int32_t> max_objects)
-    : crowd_(crowd), parameters_(parameters), num_classes_(crowd.classes.size()) {
+    : crowd_(crowd), parameters_(parameters), tables_(parameters.confusion), num_classes_(crowd.classes.size()) {
   const std::size_t images = crowd.images.size(), K = crowd.annotators.size(), A = crowd.annotations.size();
   if (A > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     throw DataError("BDC: " + std::to_string(A) + " annotations are more than the 2147483647 it can hold");
@@ -54,62 +54,78 @@ BdcModel::BdcModel(const CrowdData& crowd, const BdcParameters& parameters, cons
   objects_.resize(row_begin_.back());
   rho_.resize(row_begin_.back() * num_classes_);
 
-  // Used columns: the distinct (annotator, class) pairs, from an earlier project as well.
-  std::vector<std::uint32_t> order(A);
-  {
-    std::vector<std::size_t> begin(K + 1, 0);
-    for (const Annotation& a : crowd.annotations) ++begin[static_cast<std::size_t>(a.annotator) + 1];
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
-    for (std::size_t a = 0; a < A; ++a) {
-      order[next[static_cast<std::size_t>(crowd.annotations[a].annotator)]++] = static_cast<std::uint32_t>(a);
-    }
-    expected_.num_classes = num_classes_;
-    expected_.begin.assign(1, 0);
-    column_of_.resize(A);
-    for (std::size_t k = 0; k < K; ++k) {
-      const auto mine = order.begin() + static_cast<std::ptrdiff_t>(begin[k]);
-      const auto mine_end = order.begin() + static_cast<std::ptrdiff_t>(begin[k + 1]);
-      std::stable_sort(mine, mine_end, [&](std::uint32_t a, std::uint32_t b) {
-        return crowd.annotations[a].label < crowd.annotations[b].label;
-      });
-      auto next_mine = mine;
-      std::size_t next_prior = prior_ != nullptr ? prior_->confusion.begin[k] : 0;
-      const std::size_t prior_end = prior_ != nullptr ? prior_->confusion.begin[k + 1] : 0;
-      while (next_mine != mine_end || next_prior != prior_end) {
-        constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
-        const std::int32_t label = std::min(next_mine != mine_end ? crowd.annotations[*next_mine].label : none,
-                                            next_prior != prior_end ? prior_->confusion.label[next_prior] : none);
-        const auto column = static_cast<std::uint32_t>(expected_.label.size());
-        column_begin_.push_back(static_cast<std::size_t>(next_mine - order.begin()));
-        expected_.label.push_back(label);
-        for (; next_mine != mine_end && crowd.annotations[*next_mine].label == label; ++next_mine) {
-          column_of_[*next_mine] = column;
-        }
-        if (next_prior != prior_end && prior_->confusion.label[next_prior] == label) ++next_prior;
-      }
-      expected_.begin.push_back(expected_.label.size());
-    }
-    column_begin_.push_back(A);
-  }
-  by_column_ = std::move(order);
-  expected_.label.shrink_to_fit();
-  column_begin_.shrink_to_fit();
-  expected_.value.resize(expected_.label.size() * num_classes_);
+  find_columns();
 
   box_weight_.resize(K);
   box_posterior_.resize(K);
   box_sums_.resize(K);
-  ConfusionRows rows;
-  std::vector<double> alpha0;
   for (std::size_t k = 0; k < K; ++k) {
     set_box_posterior(k, prior_ != nullptr ? prior_->annotators[k].box : BoxErrorSums{});
-    alpha0.resize(columns(k) * num_classes_);
+  }
+  start_confusion();
+}
+
+void BdcModel::find_columns() {
+  const std::size_t K = crowd_.annotators.size(), A = crowd_.annotations.size();
+  annotator_begin_.assign(K + 1, 0);
+  for (const Annotation& a : crowd_.annotations) ++annotator_begin_[static_cast<std::size_t>(a.annotator) + 1];
+  std::partial_sum(annotator_begin_.begin(), annotator_begin_.end(), annotator_begin_.begin());
+  by_annotator_.resize(A);
+  std::vector<std::size_t> next(annotator_begin_.begin(), annotator_begin_.end() - 1);
+  for (std::size_t a = 0; a < A; ++a) {
+    by_annotator_[next[static_cast<std::size_t>(crowd_.annotations[a].annotator)]++] = static_cast<std::uint32_t>(a);
+  }
+  expected_.num_classes = num_classes_;
+  expected_.begin.assign(1, 0);
+  column_of_.resize(A);
+  std::vector<std::int32_t> labels;
+  for (std::size_t k = 0; k < K; ++k) {
+    labels.clear();
+    for (std::size_t n = annotator_begin_[k]; n < annotator_begin_[k + 1]; ++n) {
+      labels.push_back(crowd_.annotations[by_annotator_[n]].label);
+    }
+    if (prior_ != nullptr) {
+      for (std::size_t c = prior_->confusion.begin[k]; c < prior_->confusion.begin[k + 1]; ++c) {
+        labels.push_back(prior_->confusion.label[c]);
+      }
+    }
+    std::sort(labels.begin(), labels.end());
+    labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+    expected_.label.insert(expected_.label.end(), labels.begin(), labels.end());
+    expected_.begin.push_back(expected_.label.size());
+    for (std::size_t n = annotator_begin_[k]; n < annotator_begin_[k + 1]; ++n) {
+      const std::uint32_t a = by_annotator_[n];
+      column_of_[a] = static_cast<std::uint32_t>(expected_.find(k, crowd_.annotations[a].label));
+    }
+  }
+  expected_.label.shrink_to_fit();
+  expected_.value.resize(expected_.label.size() * num_classes_);
+}
+
+void BdcModel::start_confusion() {
+  const std::size_t K = crowd_.annotators.size(), J = num_classes_;
+  ConfusionRows rows;
+  if (prior_ == nullptr) {
+    // Every annotator alike: all rows of alpha are the prior's.
+    bdc::expected_log_confusion(tables_, J, {}, rows, nullptr);
+    const BoundTerms each = dirichlet_terms(tables_, J, {}, {}, nullptr, rows);
+    dirichlet_.e_ln_p_pi = static_cast<double>(K) * each.e_ln_p_pi;
+    dirichlet_.e_ln_q_pi = static_cast<double>(K) * each.e_ln_q_pi;
+    const double off = tables_.off_diagonal.digamma(tables_.prior.off_diagonal);
+    const double diagonal = tables_.diagonal.digamma(tables_.prior.diagonal);
+    for (std::size_t c = 0; c < expected_.label.size(); ++c) {
+      const auto given = static_cast<std::size_t>(expected_.label[c]);
+      for (std::size_t j = 0; j < J; ++j) expected_.value[c * J + j] = (j == given ? diagonal : off) - rows.psi[j];
+    }
+    return;
+  }
+  std::vector<double> alpha0;
+  for (std::size_t k = 0; k < K; ++k) {
+    alpha0.resize(columns(k) * J);
     prior_columns(k, alpha0.data());
-    double* expected = expected_.value.data() + expected_.begin[k] * num_classes_;
-    bdc::expected_log_confusion(parameters_.confusion, num_classes_, view(k, alpha0.data()), rows, expected);
-    dirichlet_ += dirichlet_terms(parameters_.confusion, num_classes_, view(k, alpha0.data()), view(k, alpha0.data()),
-                                  expected, rows);
+    double* expected = expected_.value.data() + expected_.begin[k] * J;
+    bdc::expected_log_confusion(tables_, J, view(k, alpha0.data()), rows, expected);
+    dirichlet_ += dirichlet_terms(tables_, J, view(k, alpha0.data()), view(k, alpha0.data()), expected, rows);
   }
 }
 
@@ -132,14 +148,14 @@ ConfusionView BdcModel::view(std::size_t k, const double* value) const {
 
 void BdcModel::confusion_counts(std::size_t k, double* counts) const {
   const std::size_t J = num_classes_;
-  for (std::size_t c = expected_.begin[k]; c < expected_.begin[k + 1]; ++c, counts += J) {
-    std::fill(counts, counts + J, 0.0);
-    for (std::size_t n = column_begin_[c]; n < column_begin_[c + 1]; ++n) {
-      const std::int32_t row = object_of_[by_column_[n]];
-      if (row < 0) continue;
-      const double* rho = &rho_[static_cast<std::size_t>(row) * J];
-      for (std::size_t j = 0; j < J; ++j) counts[j] += rho[j];
-    }
+  std::fill(counts, counts + columns(k) * J, 0.0);
+  for (std::size_t n = annotator_begin_[k]; n < annotator_begin_[k + 1]; ++n) {
+    const std::size_t a = by_annotator_[n];
+    const std::int32_t row = object_of_[a];
+    if (row < 0) continue;
+    const double* rho = &rho_[static_cast<std::size_t>(row) * J];
+    double* column = counts + (column_of_[a] - expected_.begin[k]) * J;
+    for (std::size_t j = 0; j < J; ++j) column[j] += rho[j];
   }
 }
 

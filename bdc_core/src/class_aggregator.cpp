@@ -19,8 +19,9 @@ double normalise_log_probabilities(double* log_rho, std::size_t J) {
   return std::log(sum);
 }
 
-void expected_log_confusion(const ConfusionPrior& prior, std::size_t J, const ConfusionView& alpha, ConfusionRows& rows,
-                            double* out) {
+void expected_log_confusion(const ConfusionPriorTables& tables, std::size_t J, const ConfusionView& alpha,
+                            ConfusionRows& rows, double* out) {
+  const ConfusionPrior& prior = tables.prior;
   const std::size_t used = alpha.labels.size();
   // Rows start with the prior of the classes never given; used columns are added whole.
   const double extra = prior.diagonal - prior.off_diagonal;
@@ -32,7 +33,12 @@ void expected_log_confusion(const ConfusionPrior& prior, std::size_t J, const Co
   rows.psi.resize(J);
   for (std::size_t j = 0; j < J; ++j) rows.psi[j] = digamma(rows.sum[j]);
   for (std::size_t c = 0; c < used; ++c) {
-    for (std::size_t j = 0; j < J; ++j) out[c * J + j] = digamma(alpha.value[c * J + j]) - rows.psi[j];
+    const auto given = static_cast<std::size_t>(alpha.labels[c]);
+    const double diagonal = tables.diagonal.digamma(alpha.value[c * J + given]);
+    for (std::size_t j = 0; j < J; ++j) {
+      out[c * J + j] = tables.off_diagonal.digamma(alpha.value[c * J + j]) - rows.psi[j];
+    }
+    out[c * J + given] = diagonal - rows.psi[given];
   }
 }
 

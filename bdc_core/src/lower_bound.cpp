@@ -13,50 +13,43 @@ BoundTerms& BoundTerms::operator+=(const BoundTerms& other) {
   return *this;
 }
 
-BoundTerms dirichlet_terms(const ConfusionPrior& prior, std::size_t J, const ConfusionView& alpha0,
+BoundTerms dirichlet_terms(const ConfusionPriorTables& tables, std::size_t J, const ConfusionView& alpha0,
                            const ConfusionView& alpha, const double* expected, const ConfusionRows& rows) {
+  const ConfusionPrior& prior = tables.prior;
   const std::size_t used = alpha.labels.size();
-  const double log_gamma_off = log_gamma(prior.off_diagonal), log_gamma_diagonal = log_gamma(prior.diagonal);
-  const double psi_off = digamma(prior.off_diagonal), psi_diagonal = digamma(prior.diagonal);
+  const double extra = prior.diagonal - prior.off_diagonal;
 
   // Classes the annotator never gave: the same in both densities. Of J*J entries, used*J are held.
   const double unused_diagonal = static_cast<double>(J - used);
   const double unused_off = static_cast<double>((J - used) * (J - 1));
-  double shared = -unused_diagonal * log_gamma_diagonal - unused_off * log_gamma_off +
-                  unused_diagonal * (prior.diagonal - 1) * psi_diagonal +
-                  unused_off * (prior.off_diagonal - 1) * psi_off;
+  double shared = -unused_diagonal * tables.diagonal.log_gamma(prior.diagonal) -
+                  unused_off * tables.off_diagonal.log_gamma(prior.off_diagonal) +
+                  unused_diagonal * (prior.diagonal - 1) * tables.diagonal.digamma(prior.diagonal) +
+                  unused_off * (prior.off_diagonal - 1) * tables.off_diagonal.digamma(prior.off_diagonal);
   double psi_total = 0;
   for (std::size_t j = 0; j < J; ++j) psi_total += rows.psi[j];
-  shared -=
-      psi_total * (static_cast<double>(J - used) * (prior.off_diagonal - 1) + prior.diagonal - prior.off_diagonal);
-  for (const std::int32_t given : alpha.labels) {
-    shared += rows.psi[static_cast<std::size_t>(given)] * (prior.diagonal - prior.off_diagonal);
-  }
+  shared -= psi_total * (static_cast<double>(J - used) * (prior.off_diagonal - 1) + extra);
+  for (const std::int32_t given : alpha.labels) shared += rows.psi[static_cast<std::size_t>(given)] * extra;
 
-  const auto log_gamma_of_prior = [&](double a) {
-    return a == prior.off_diagonal ? log_gamma_off : (a == prior.diagonal ? log_gamma_diagonal : log_gamma(a));
-  };
   double p = shared, q = shared;
   bool earlier_evidence = false;
   for (std::size_t c = 0; c < used; ++c) {
     for (std::size_t j = 0; j < J; ++j) {
       const std::size_t n = c * J + j;
       const double a0 = alpha0.value[n], a = alpha.value[n];
-      const double plain = static_cast<std::size_t>(alpha.labels[c]) == j ? prior.diagonal : prior.off_diagonal;
-      earlier_evidence = earlier_evidence || a0 != plain;
-      p += (a0 - 1) * expected[n] - log_gamma_of_prior(a0);
-      q += (a - 1) * expected[n] - log_gamma(a);
+      const GammaNear& near = tables.at(j, alpha.labels[c]);
+      earlier_evidence = earlier_evidence || a0 != near.center();
+      p += (a0 - 1) * expected[n] - near.log_gamma(a0);
+      q += (a - 1) * expected[n] - near.log_gamma(a);
     }
   }
   // ln Gamma of the row sums.
-  const double extra = prior.diagonal - prior.off_diagonal;
   const double prior_row = static_cast<double>(J) * prior.off_diagonal + extra;
   const double log_gamma_prior_row = log_gamma(prior_row);
   for (std::size_t j = 0; j < J; ++j) {
     double change = 0;  // of the row's prior through evidence from an earlier project
     for (std::size_t c = 0; earlier_evidence && c < used; ++c) {
-      change += alpha0.value[c * J + j] -
-                (static_cast<std::size_t>(alpha.labels[c]) == j ? prior.diagonal : prior.off_diagonal);
+      change += alpha0.value[c * J + j] - tables.at(j, alpha.labels[c]).center();
     }
     p += change == 0 ? log_gamma_prior_row : log_gamma(prior_row + change);
     q += log_gamma(rows.sum[j]);
@@ -67,23 +60,20 @@ BoundTerms dirichlet_terms(const ConfusionPrior& prior, std::size_t J, const Con
   return terms;
 }
 
-double reference_bound_term(const ConfusionPrior& prior, std::size_t J, const ConfusionView& alpha0,
+double reference_bound_term(const ConfusionPriorTables& tables, std::size_t J, const ConfusionView& alpha0,
                             const ConfusionView& alpha, const double* expected_before) {
+  const ConfusionPrior& prior = tables.prior;
   const std::size_t used = alpha.labels.size();
-  const double log_gamma_off = log_gamma(prior.off_diagonal), log_gamma_diagonal = log_gamma(prior.diagonal);
-  const auto log_gamma_of_prior = [&](double a) {
-    return a == prior.off_diagonal ? log_gamma_off : (a == prior.diagonal ? log_gamma_diagonal : log_gamma(a));
-  };
   double entries = 0, moved = 0, total0 = 0, total = 0;
   for (std::size_t c = 0; c < used; ++c) {
     for (std::size_t j = 0; j < J; ++j) {
       const std::size_t n = c * J + j;
       const double a0 = alpha0.value[n], a = alpha.value[n];
+      const GammaNear& near = tables.at(j, alpha.labels[c]);
       total0 += a0;
       total += a;
       moved += (a - a0) * expected_before[n];
-      if (a == a0) continue;
-      entries += log_gamma(a) - log_gamma_of_prior(a0);
+      entries += near.log_gamma(a) - near.log_gamma(a0);
     }
   }
   const double unused =

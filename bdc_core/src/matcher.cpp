@@ -28,8 +28,9 @@ void match_one_to_many(const MatchProblem& problem, const MatchCost& cost, std::
     match[m] = -1;
     for (std::size_t n = 0; n < problem.predictions.size(); ++n) {
       const Box& other = problem.predictions[n];
-      const double value =
-          -p[n * problem.num_classes] + cost.iou * (1 - giou(other, box)) + cost.l1 * l1_of_centers(other, box);
+      const double l1 = cost.l1 * l1_of_centers(other, box);
+      if (-p[n * problem.num_classes] + l1 >= best) continue;  // too dear whatever the overlap
+      const double value = -p[n * problem.num_classes] + cost.iou * (1 - giou(other, box)) + l1;
       if (value < best) {
         best = value;
         match[m] = static_cast<std::int32_t>(n);
@@ -53,8 +54,9 @@ void match_one_per_annotator(const MatchProblem& problem, Span<const std::int32_
     for (std::size_t n = 0; n < problem.predictions.size(); ++n) {
       if (taken_by[n] == static_cast<std::int32_t>(m)) continue;
       const Box& other = problem.predictions[n];
-      const double value =
-          -p[n * problem.num_classes] + cost.iou * (1 - iou(other, box)) + cost.l1 * l1_of_corners(other, box);
+      const double l1 = cost.l1 * l1_of_corners(other, box);
+      if (-p[n * problem.num_classes] + l1 >= best) continue;  // too dear whatever the overlap
+      const double value = -p[n * problem.num_classes] + cost.iou * (1 - iou(other, box)) + l1;
       if (value < best) {
         best = value;
         match[m] = static_cast<std::int32_t>(n);

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kImagesPerChunk = 64;
 
-/// Scores of a stand-in for classes other than the group's own, which has 1: group_consensus with noise at its mean, 1/2.
-/// (The original draws the noise anew in every step; its mean makes the result repeatable.)
+/// Scores of a stand-in for classes other than the group's own, which has 1: group_consensus with noise at its mean,
+/// 1/2. (The original draws the noise anew in every step; its mean makes the result repeatable.)
 constexpr double kOtherClasses = 0.5 / 1.5;
 
 /// Predictions of every image: the detector's, or stand-ins from groups, of which box and class are kept.

@@ -74,42 +74,35 @@ class ModelWithRules : public Base {
   }
 
   BdcUpdate update(int threads) override {
-    struct Part {
-      BoundTerms terms;
-      double reference = 0, box_change = 0, confusion_change = 0;
-    };
-    const std::size_t K = this->crowd_.annotators.size(), J = this->num_classes_, chunk = K / 256 + 1;
-    std::vector<Part> parts(K / chunk + 1);
-    parallel_chunks(K, chunk, threads, [&](std::size_t begin, std::size_t end, std::size_t index) {
-      std::vector<double> alpha0, alpha, expected;
-      ConfusionRows rows;
-      Part& part = parts[index];
-      for (std::size_t k = begin; k < end; ++k) {
-        update_box(k, part.box_change);
-        const std::size_t size = this->columns(k) * J;
-        alpha0.resize(size);
-        alpha.resize(size);
-        expected.resize(size);
-        this->confusion_counts(k, alpha.data());
-        this->prior_columns(k, alpha0.data());
-        double* before = this->expected_.value.data() + this->expected_.begin[k] * J;
-        for (std::size_t n = 0; n < size; ++n) alpha[n] += alpha0[n];
-        const ConfusionView view0 = this->view(k, alpha0.data()), view = this->view(k, alpha.data());
-        const ConfusionPrior& prior = this->parameters_.confusion;
-        if (!Rules::exact_bound) part.reference += reference_bound_term(prior, J, view0, view, before);
-        expected_log_confusion(prior, J, view, rows, expected.data());
-        if (Rules::exact_bound) {
-          part.terms += dirichlet_terms(prior, J, view0, view, expected.data(), rows);
-          for (std::size_t n = 0; n < size; ++n) part.terms.e_ln_p_c += (alpha[n] - alpha0[n]) * expected[n];
+    const std::size_t K = this->crowd_.annotators.size(), J = this->num_classes_;
+    if (threads <= 0) threads = default_threads();
+    std::vector<AnnotatorPart> parts(K);
+    // A pass over all annotations in their order is far quicker than picking an annotator's from all over memory, but
+    // it needs the counts of all its annotators at hand. Each annotator's sums run in the order of annotations either
+    // way, so neither the choice nor the division among threads shows in the bits.
+    const std::size_t workers = static_cast<std::size_t>(threads);
+    const bool counts_fit = this->expected_.value.size() <= workers * kCountsAtHand;
+    const std::size_t chunk = counts_fit ? K / workers + 1 : K / 256 + 1;
+    parallel_chunks(K, chunk, threads, [&](std::size_t begin, std::size_t end, std::size_t) {
+      UpdateBuffers buffers;
+      const std::size_t step = counts_fit ? end - begin : 1;
+      for (std::size_t k = begin; k < end; k += step) {
+        buffers.counts.assign((this->expected_.begin[k + step] - this->expected_.begin[k]) * J, 0.0);
+        buffers.sums.assign(step, {});
+        if (counts_fit) {
+          gather_in_one_pass(k, k + step, buffers);
+        } else {
+          gather_one(k, buffers);
         }
-        for (std::size_t n = 0; n < size; ++n) {
-          part.confusion_change += std::abs(expected[n] - before[n]);
-          before[n] = expected[n];
+        double* counts = buffers.counts.data();
+        for (std::size_t n = k; n < k + step; counts += this->columns(n++) * J) {
+          update_box(n, buffers.sums[n - k], parts[n]);
+          update_confusion(n, counts, buffers, parts[n]);
         }
       }
     });
-    Part all;
-    for (const Part& part : parts) {
+    AnnotatorPart all;
+    for (const AnnotatorPart& part : parts) {
       all.terms += part.terms;
       all.reference += part.reference;
       all.box_change = std::max(all.box_change, part.box_change);
@@ -221,28 +214,101 @@ class ModelWithRules : public Base {
     terms[1] += log_rho_sum * inverse - std::log(sum);
   }
 
-  void update_box(std::size_t k, double& largest_change) {
+  static constexpr std::size_t kCountsAtHand = 1 << 16;  ///< numbers that stay in a core's cache
+
+  /// What the update of one annotator reports.
+  struct AnnotatorPart {
+    BoundTerms terms;
+    double reference = 0, box_change = 0, confusion_change = 0;
+  };
+
+  struct UpdateBuffers {
+    std::vector<double> counts, alpha0, expected;
+    std::vector<BoxErrorSums> sums;
+    ConfusionRows rows;
+  };
+
+  /// Adds one annotation's evidence to its annotator's.
+  void add_evidence(std::size_t a, std::size_t row, double* column, BoxErrorSums& sums) const {
     const BoxPrior& prior = this->parameters_.box;
-    BoxErrorSums sums;
-    const std::size_t begin = this->column_begin_[this->expected_.begin[k]];
-    const std::size_t end = this->column_begin_[this->expected_.begin[k + 1]];
-    for (std::size_t n = begin; n < end; ++n) {
-      const std::size_t a = this->by_column_[n];
+    const std::size_t J = this->num_classes_;
+    const double* rho = this->rho_.data() + row * J;
+    for (std::size_t j = 0; j < J; ++j) column[j] += rho[j];
+    const Annotation& annotation = this->crowd_.annotations[a];
+    const CenterBox box =
+        to_center(scaled(annotation.box, this->inverse_scale_[static_cast<std::size_t>(annotation.image)]));
+    std::array<double, 4> error = Rules::error(box, this->objects_[row].predicted);
+    for (std::size_t i = 0; i < 4; ++i) error[i] -= prior.mean[i];
+    sums.add(error, prior.full_covariance);
+  }
+
+  /// Evidence of annotators begin .. end, all annotations in their order.
+  void gather_in_one_pass(std::size_t begin, std::size_t end, UpdateBuffers& buffers) const {
+    const std::size_t first_column = this->expected_.begin[begin];
+    for (std::size_t a = 0; a < this->object_of_.size(); ++a) {
+      const auto k = static_cast<std::size_t>(this->crowd_.annotations[a].annotator);
       const std::int32_t row = this->object_of_[a];
-      if (row < 0) continue;
-      const Annotation& annotation = this->crowd_.annotations[a];
-      const CenterBox box =
-          to_center(scaled(annotation.box, this->inverse_scale_[static_cast<std::size_t>(annotation.image)]));
-      std::array<double, 4> error = Rules::error(box, this->objects_[static_cast<std::size_t>(row)].predicted);
-      for (std::size_t i = 0; i < 4; ++i) error[i] -= prior.mean[i];
-      sums.add(error, prior.full_covariance);
+      if (k < begin || k >= end || row < 0) continue;
+      add_evidence(a, static_cast<std::size_t>(row),
+                   buffers.counts.data() + (this->column_of_[a] - first_column) * this->num_classes_,
+                   buffers.sums[k - begin]);
     }
+  }
+
+  /// Evidence of annotator k. Its annotations lie all over memory: ask for them a few steps before they are needed.
+  void gather_one(std::size_t k, UpdateBuffers& buffers) const {
+    constexpr std::size_t far = 16, near = 8;
+    const std::size_t end = this->annotator_begin_[k + 1];
+    for (std::size_t n = this->annotator_begin_[k]; n < end; ++n) {
+      if (n + far < end) {
+        const std::size_t a = this->by_annotator_[n + far];
+        __builtin_prefetch(&this->object_of_[a]);
+        __builtin_prefetch(&this->column_of_[a]);
+        __builtin_prefetch(&this->crowd_.annotations[a]);
+      }
+      if (n + near < end && this->object_of_[this->by_annotator_[n + near]] >= 0) {
+        const auto row = static_cast<std::size_t>(this->object_of_[this->by_annotator_[n + near]]);
+        __builtin_prefetch(&this->objects_[row]);
+        __builtin_prefetch(this->rho_.data() + row * this->num_classes_);
+      }
+      const std::size_t a = this->by_annotator_[n];
+      if (this->object_of_[a] < 0) continue;
+      add_evidence(a, static_cast<std::size_t>(this->object_of_[a]),
+                   buffers.counts.data() + (this->column_of_[a] - this->expected_.begin[k]) * this->num_classes_,
+                   buffers.sums[0]);
+    }
+  }
+
+  void update_box(std::size_t k, BoxErrorSums& sums, AnnotatorPart& part) {
     if (Rules::keeps_posterior_without_matches && sums.count == 0) return;
     if (this->prior_ != nullptr) sums.merge(this->prior_->annotators[k].box);
     const std::array<double, 4> before = this->box_posterior_[k].mean;
     this->set_box_posterior(k, sums);
     for (std::size_t i = 0; i < 4; ++i) {
-      largest_change = std::max(largest_change, std::abs(this->box_posterior_[k].mean[i] - before[i]));
+      part.box_change = std::max(part.box_change, std::abs(this->box_posterior_[k].mean[i] - before[i]));
+    }
+  }
+
+  /// counts becomes alpha.
+  void update_confusion(std::size_t k, double* counts, UpdateBuffers& buffers, AnnotatorPart& part) {
+    const std::size_t J = this->num_classes_, size = this->columns(k) * J;
+    buffers.alpha0.resize(size);
+    buffers.expected.resize(size);
+    this->prior_columns(k, buffers.alpha0.data());
+    double* before = this->expected_.value.data() + this->expected_.begin[k] * J;
+    double* alpha = counts;
+    for (std::size_t n = 0; n < size; ++n) alpha[n] += buffers.alpha0[n];
+    const ConfusionView view0 = this->view(k, buffers.alpha0.data()), view = this->view(k, alpha);
+    if (!Rules::exact_bound) part.reference = reference_bound_term(this->tables_, J, view0, view, before);
+    bdc::expected_log_confusion(this->tables_, J, view, buffers.rows, buffers.expected.data());
+    if (Rules::exact_bound) {
+      part.terms = dirichlet_terms(this->tables_, J, view0, view, buffers.expected.data(), buffers.rows);
+      for (std::size_t n = 0; n < size; ++n)
+        part.terms.e_ln_p_c += (alpha[n] - buffers.alpha0[n]) * buffers.expected[n];
+    }
+    for (std::size_t n = 0; n < size; ++n) {
+      part.confusion_change += std::abs(buffers.expected[n] - before[n]);
+      before[n] = buffers.expected[n];
     }
   }
 };

@@ -23,7 +23,7 @@ TEST(Digamma, KnowsItsClosedForms) {
 }
 
 TEST(Digamma, ObeysTheRecurrenceAndTheDuplicationFormula) {
-  for (double x = 1e-3; x < 1e4; x *= 1.07) {
+  for (double x = 1e-3; x < 1e8; x *= 1.07) {
     const double tolerance = 1e-12 * std::max(1.0, 1 / x);
     EXPECT_NEAR(bdc::digamma(x + 1), bdc::digamma(x) + 1 / x, tolerance) << x;
     EXPECT_NEAR(bdc::digamma(2 * x), (bdc::digamma(x) + bdc::digamma(x + 0.5)) / 2 + std::log(2.0), tolerance) << x;
@@ -31,11 +31,23 @@ TEST(Digamma, ObeysTheRecurrenceAndTheDuplicationFormula) {
 }
 
 TEST(LogGamma, AgreesWithTheStandardLibrary) {
-  for (double x = 1e-3; x < 1e6; x *= 1.05) {
+  for (double x = 1e-3; x < 1e9; x *= 1.05) {
     EXPECT_NEAR(bdc::log_gamma(x), std::lgamma(x), 1e-12 * std::max(1.0, std::abs(std::lgamma(x)))) << x;
   }
   EXPECT_NEAR(bdc::log_gamma(1), 0, 1e-14);
   EXPECT_NEAR(bdc::log_gamma(2), 0, 1e-14);
+}
+
+TEST(GammaNear, AgreesWithTheFunctionsEverywhere) {
+  for (const double center : {0.1, 0.5, 1.0, 3.7, 10.0, 250.0}) {
+    const bdc::GammaNear near(center);
+    for (double factor = 0.9; factor < 1.1; factor += 0.0003) {
+      const double x = center * factor;
+      EXPECT_NEAR(near.digamma(x), bdc::digamma(x), 1e-12 * std::max(1.0, std::abs(bdc::digamma(x)))) << x;
+      EXPECT_NEAR(near.log_gamma(x), bdc::log_gamma(x), 1e-12 * std::max(1.0, std::abs(bdc::log_gamma(x)))) << x;
+    }
+    EXPECT_EQ(near.digamma(3 * center), bdc::digamma(3 * center));
+  }
 }
 
 TEST(SpecialFunctions, AreNotANumberOutsideTheirDomain) {

@@ -89,7 +89,8 @@ class BdcModel {
   [[nodiscard]] const double* class_probs(std::size_t image, std::size_t n) const {
     return &rho_[(row_begin_[image] + n) * num_classes_];
   }
-  /// Weight in the training loss, as the profile's equation gives it; `paper` exceeds 1 when annotators draw an object twice.
+  /// Weight in the training loss, as the profile's equation gives it; `paper` exceeds 1 when annotators draw an object
+  /// twice.
   [[nodiscard]] virtual double weight(std::size_t image, std::size_t n) const = 0;
   /// Object of an annotation (index into CrowdData::annotations) counted inside its image, or -1.
   [[nodiscard]] std::int32_t object_of(std::size_t annotation) const;
@@ -112,6 +113,9 @@ class BdcModel {
   BdcModel(const CrowdData& crowd, const BdcParameters& parameters, const AnnotatorPosteriors* prior,
            Span<const std::int32_t> max_objects);
 
+  void find_columns();
+  void start_confusion();
+
   // Of annotator k, columns x J: counts of the present evidence; counts of an earlier project, added; the prior with
   // them.
   void confusion_counts(std::size_t k, double* counts) const;
@@ -127,6 +131,7 @@ class BdcModel {
 
   const CrowdData& crowd_;
   BdcParameters parameters_;
+  ConfusionPriorTables tables_;
   std::size_t num_classes_ = 0;
   const AnnotatorPosteriors* prior_ = nullptr;  ///< aligned with the crowd, or null
   std::unique_ptr<AnnotatorPosteriors> aligned_prior_;
@@ -139,11 +144,11 @@ class BdcModel {
   std::vector<std::array<double, 2>> image_terms_;  ///< sum of rho ln p, sum of rho ln rho
 
   // Per annotation.
-  std::vector<std::int32_t> previous_;     ///< the annotation before by the same annotator in the image, or -1
-  std::vector<std::int32_t> object_of_;    ///< row of objects_, or -1
-  std::vector<std::uint32_t> column_of_;   ///< column of expected_
-  std::vector<std::uint32_t> by_column_;   ///< annotations, column by column, in order
-  std::vector<std::size_t> column_begin_;  ///< into by_column_
+  std::vector<std::int32_t> previous_;        ///< the annotation before by the same annotator in the image, or -1
+  std::vector<std::int32_t> object_of_;       ///< row of objects_, or -1
+  std::vector<std::uint32_t> column_of_;      ///< column of expected_
+  std::vector<std::uint32_t> by_annotator_;   ///< annotations, annotator by annotator, in order
+  std::vector<std::size_t> annotator_begin_;  ///< into by_annotator_
 
   // Per object.
   std::vector<BdcObject> objects_;

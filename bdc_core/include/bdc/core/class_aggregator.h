@@ -6,6 +6,7 @@
 
 #include "bdc/core/confusion.h"
 #include "bdc/core/span.h"
+#include "bdc/core/special_functions.h"
 
 namespace bdc {
 
@@ -19,6 +20,17 @@ struct ConfusionView {
   const double* value = nullptr;
 };
 
+/// The prior with psi and ln Gamma around its two values.
+struct ConfusionPriorTables {
+  explicit ConfusionPriorTables(const ConfusionPrior& p)
+      : prior(p), diagonal(p.diagonal), off_diagonal(p.off_diagonal) {}
+  [[nodiscard]] const GammaNear& at(std::size_t true_class, std::int32_t given) const {
+    return static_cast<std::size_t>(given) == true_class ? diagonal : off_diagonal;
+  }
+  ConfusionPrior prior;
+  GammaNear diagonal, off_diagonal;
+};
+
 /// Row sums of alpha and their psi, one per true class.
 struct ConfusionRows {
   std::vector<double> sum, psi;
@@ -26,7 +38,7 @@ struct ConfusionRows {
 
 /// E[ln pi_jl] = psi(alpha_jl) - psi(sum_l alpha_jl) of one annotator's used columns. alpha: prior included; classes
 /// that are not among the labels are at the prior. out (columns x J) may be alpha itself.
-void expected_log_confusion(const ConfusionPrior& prior, std::size_t J, const ConfusionView& alpha, ConfusionRows& rows,
-                            double* out);
+void expected_log_confusion(const ConfusionPriorTables& tables, std::size_t J, const ConfusionView& alpha,
+                            ConfusionRows& rows, double* out);
 
 }  // namespace bdc

@@ -22,13 +22,14 @@ struct BoundTerms {
 
 /// e_ln_p_pi and e_ln_q_pi of one annotator. alpha0, alpha: used columns with the prior included; expected: E[ln pi]
 /// under alpha, and rows, both as expected_log_confusion gives them. Classes not among the labels are at the prior.
-[[nodiscard]] BoundTerms dirichlet_terms(const ConfusionPrior& prior, std::size_t J, const ConfusionView& alpha0,
+[[nodiscard]] BoundTerms dirichlet_terms(const ConfusionPriorTables& tables, std::size_t J, const ConfusionView& alpha0,
                                          const ConfusionView& alpha, const double* expected, const ConfusionRows& rows);
 
 /// One annotator's part of the figure the released program prints as its lower bound:
 ///   B(alpha) - B(alpha0) - sum (alpha - alpha0) E_old,  B(a) = sum ln Gamma(a_jl) - ln Gamma(sum_jl a_jl),
 /// with E_old from before the update. Not a bound: the normaliser is taken over the whole matrix instead of per row.
-[[nodiscard]] double reference_bound_term(const ConfusionPrior& prior, std::size_t J, const ConfusionView& alpha0,
-                                          const ConfusionView& alpha, const double* expected_before);
+[[nodiscard]] double reference_bound_term(const ConfusionPriorTables& tables, std::size_t J,
+                                          const ConfusionView& alpha0, const ConfusionView& alpha,
+                                          const double* expected_before);
 
 }  // namespace bdc

@@ -7,7 +7,7 @@
 
 namespace bdc {
 
-/// cost = -p_n[c_m] + iou * L_iou + l1 * L1, between prediction n and annotation m.
+/// cost = -p_n[c_m] + iou * L_iou + l1 * L1, between prediction n and annotation m. Neither factor may be negative.
 struct MatchCost {
   double iou = 2;
   double l1 = 5;
