@@ -86,6 +86,7 @@ bool CrowdBuilder::define(List<Record>& list, const RecordId& id, const RecordPl
   }
   mention.record = static_cast<std::int32_t>(list.records.size());
   mention.file = where.file;
+  mention.first = where;
   if (mention.record != number) list.identity = false;
   list.records.emplace_back();
   list.records.back().id = id.external();
@@ -367,6 +368,18 @@ CrowdData CrowdBuilder::finish(ReadReport* report) {
     truth_covered_.resize(kept);
   }
 
+  if (keep_places_) {
+    const auto places_of = [](const auto& list) {
+      std::vector<RecordPlace> places(list.records.size());
+      for (const Mention& mention : list.mentions) {
+        if (mention.record >= 0) places[static_cast<std::size_t>(mention.record)] = mention.first;
+      }
+      return places;
+    };
+    report_.image_place = places_of(images_);
+    report_.class_place = places_of(classes_);
+    report_.annotator_place = places_of(annotators_);
+  }
   CrowdData data;
   data.images.swap(images_.records);
   data.classes.swap(classes_.records);

@@ -139,6 +139,12 @@ CrowdData parse_crowd(std::istream& in, const std::string& name, const ReadOptio
   return finish_reading(format, context, report);
 }
 
+std::string WriteReport::text() const {
+  std::string out;
+  for (const Loss& loss : losses) out += "  " + std::to_string(loss.count) + " " + loss.what + "\n";
+  return out;
+}
+
 WriteReport write_crowd(const CrowdData& data, const std::string& path, const std::string& format_name) {
   std::string name = format_name;
   if (name.empty()) {

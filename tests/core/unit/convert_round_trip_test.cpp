@@ -173,7 +173,7 @@ void expect_boxes_near(const std::vector<Row>& a, const std::vector<Row>& b, dou
 }
 
 class RoundTrip : public testing::TestWithParam<Kind> {};
-constexpr unsigned seeds = 40;
+constexpr unsigned seeds = 30;
 
 void expect_what_is_not_lost_comes_back(const Kind& kind, unsigned seed) {
   const CrowdData data = Maker(seed).make(false);

@@ -35,10 +35,11 @@ struct RecordPlace {
 
 /// What else a reader knows. Filled when a pointer to one is handed over.
 struct ReadReport {
-  std::string format;                         ///< the format that was used
-  std::vector<std::string> files;             ///< all files that were read
-  std::vector<RecordPlace> annotation_place;  ///< one per CrowdData::annotations, same order
-  std::vector<RecordPlace> truth_place;       ///< one per CrowdData::truth
+  std::string format;                                                  ///< the format that was used
+  std::vector<std::string> files;                                      ///< all files that were read
+  std::vector<RecordPlace> annotation_place;                           ///< one per CrowdData::annotations, same order
+  std::vector<RecordPlace> truth_place;                                ///< one per CrowdData::truth
+  std::vector<RecordPlace> image_place, class_place, annotator_place;  ///< where each was defined
 
   /// "file:line: annotations[3]"
   [[nodiscard]] std::string text(const RecordPlace& place) const;
@@ -62,6 +63,8 @@ struct Loss {
 
 struct WriteReport {
   std::vector<Loss> losses;
+  /// For people: one line per loss, "  12 assignments without a box"; empty when nothing is lost.
+  [[nodiscard]] std::string text() const;
 };
 
 /// Writes data to `path` (a file, or a new folder for formats of many files). format: a name of crowd_formats(); empty:

@@ -1,0 +1,147 @@
+#include "bdc/core/io/validate.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/unit/io_support.h"
+
+namespace {
+
+using bdc::CrowdData;
+using bdc::ProblemKind;
+using bdc::test::data_path;
+using bdc::test::TempFolder;
+
+/// One of everything that validate looks for.
+const char* const faulty = R"({"images": [
+{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100},
+{"id": 2, "file_name": "b.jpg", "width": 100, "height": 100},
+{"id": 3, "file_name": "c.jpg"},
+{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}],
+"categories": [{"id": 1, "name": "cat"},
+{"id": 2, "name": "dog"}],
+"annotators": [{"id": "ann"},
+{"id": "one"},
+{"id": "idle"}],
+"annotations": [
+{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 20], "annotator_id": "ann"},
+{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 20], "annotator_id": "ann"},
+{"image_id": 1, "category_id": 1, "bbox": [90, 90, 20, 20], "annotator_id": "ann"},
+{"image_id": 1, "category_id": 1, "bbox": [190, 90, 20, 20], "annotator_id": "ann"},
+{"image_id": 1, "category_id": 1, "bbox": [10, 10, 0, 20], "annotator_id": "ann"},
+{"image_id": 1, "category_id": 1, "bbox": [10, 10, -5, 20], "annotator_id": "ann"},
+{"image_id": 1, "category_id": 1, "bbox": [NaN, 10, 5, 20], "annotator_id": "ann"},
+{"image_id": 1, "category_id": 9, "bbox": [10, 10, 5, 20], "annotator_id": "ann"},
+{"image_id": 8, "category_id": 1, "bbox": [10, 10, 5, 20], "annotator_id": "ann"},
+{"image_id": 1, "category_id": 1, "bbox": [10, 10, 5, 20], "annotator_id": "who"},
+{"image_id": 1, "category_id": 1, "bbox": "none", "annotator_id": "ann"},
+{"image_id": 2, "category_id": 1, "bbox": [99.999, -0.001, 0.002, 50], "annotator_id": "one"}],
+"assignments": [{"image_id": 2, "annotator_id": "ann"}]})";
+
+bdc::ValidationReport validated(const std::string& text, CrowdData* data = nullptr) {
+  const TempFolder folder;
+  bdc::ValidationReport report = bdc::validate_crowd({folder.write("c.json", text)}, {}, {}, data);
+  return report;
+}
+
+TEST(Validate, FindsOneOfEverythingWithItsLine) {
+  const bdc::ValidationReport report = validated(faulty);
+  const std::pair<ProblemKind, std::string> expected[] = {
+      {ProblemKind::duplicate_id, "c.json:5: images[3]: the image id 1 is defined twice"},
+      {ProblemKind::duplicate_annotation,
+       "c.json:13: annotations[1]: annotator \"ann\" drew the box (10, 10) to (30, 30)"},
+      {ProblemKind::box_leaves_image,
+       "c.json:14: annotations[2]: the box (90, 90) to (110, 110) leaves image 1 (a.jpg) of 100 x 100"},
+      {ProblemKind::box_outside_image,
+       "c.json:15: annotations[3]: the box (190, 90) to (210, 110) lies outside image 1"},
+      {ProblemKind::empty_box, "c.json:16: annotations[4]: "},
+      {ProblemKind::inverted_box, "c.json:17: annotations[5]: "},
+      {ProblemKind::not_finite_box, "c.json:18: annotations[6]: "},
+      {ProblemKind::unknown_class, "c.json:19: annotations[7]: category_id 9 is not in the list of classes (2 known)"},
+      {ProblemKind::unknown_image, "c.json:20: annotations[8]: image_id 8 is not in the list of images (3 known)"},
+      {ProblemKind::unknown_annotator, "c.json:21: annotations[9]: annotator_id \"who\" is not in the list"},
+      {ProblemKind::bad_record, "c.json:22: annotations[10].bbox: expected an array, found the string \"none\""},
+      {ProblemKind::image_without_size, "c.json:4: images[2]: image 3 (c.jpg) has no width and height"},
+      {ProblemKind::image_without_annotations,
+       "c.json:4: images[2]: image 3 (c.jpg) has no annotations (0 annotators saw it)"},
+      {ProblemKind::annotator_without_assignments, "c.json:10: annotators[2]: annotator \"idle\" saw no image"},
+      {ProblemKind::annotator_with_one_image, "c.json:9: annotators[1]: annotator \"one\" saw one image"},
+      {ProblemKind::class_without_annotations, "c.json:7: categories[1]: class \"dog\" has no annotations"},
+  };
+  for (const auto& [kind, start] : expected) {
+    const auto& entry = report.problems.entry(kind);
+    EXPECT_EQ(entry.count, 1U) << bdc::problem_info(kind).code;
+    ASSERT_EQ(entry.examples.size(), 1U) << bdc::problem_info(kind).code;
+    EXPECT_NE(entry.examples[0].find(start), std::string::npos)
+        << "expected " << start << "\nfound " << entry.examples[0];
+  }
+  EXPECT_EQ(report.errors(), 9U);
+  EXPECT_EQ(report.warnings(), 7U);
+}
+
+TEST(Validate, ACleanFileHasNoErrors) {
+  const bdc::ValidationReport report = bdc::validate_crowd({data_path("voc")});
+  EXPECT_EQ(report.errors(), 0U) << report.text();
+  EXPECT_EQ(report.format, "voc");
+  EXPECT_EQ(report.files, 4U) << "the folder and three files";
+}
+
+TEST(Validate, RareClassesAreNamed) {
+  std::string text =
+      R"({"images": [{"id": 1, "width": 9, "height": 9}], "categories": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}],
+    "annotations": [{"image_id": 1, "category_id": 2, "bbox": [0, 0, 1, 1], "annotator_id": 1})";
+  for (int n = 0; n < 100; ++n) {
+    text += R"(, {"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, )" + std::to_string(1 + n * 0.01) +
+            R"(], "annotator_id": 1})";
+  }
+  const auto report = validated(text + "]}");
+  ASSERT_EQ(report.problems.entry(ProblemKind::class_imbalance).count, 1U);
+  EXPECT_NE(report.problems.entry(ProblemKind::class_imbalance)
+                .examples[0]
+                .find("class \"b\" has 1 annotations, class \"a\" has 100"),
+            std::string::npos);
+}
+
+TEST(Validate, ExamplesAreLimitedAndCountsAreNot) {
+  std::string text = R"({"images": [], "categories": [], "annotations": [0)";
+  for (int n = 0; n < 1000; ++n) text += ", 0";
+  const auto report = validated(text + "]}");
+  EXPECT_EQ(report.problems.entry(ProblemKind::bad_record).count, 1001U);
+  EXPECT_EQ(report.problems.entry(ProblemKind::bad_record).examples.size(), 5U);
+  EXPECT_NE(report.text().find("... and 996 more"), std::string::npos) << report.text();
+}
+
+TEST(Validate, AFileThatBreaksOffIsAnErrorAndTheRestIsChecked) {
+  const std::string text = faulty;
+  const auto report = validated(text.substr(0, text.find("\"assignments\"")));
+  EXPECT_EQ(report.problems.entry(ProblemKind::unreadable_file).count, 1U);
+  EXPECT_EQ(report.problems.entry(ProblemKind::empty_box).count, 1U);
+}
+
+TEST(Validate, JsonHoldsTheSameCounts) {
+  const auto report = validated(faulty);
+  const nlohmann::json json = nlohmann::json::parse(report.json());
+  EXPECT_EQ(json["errors"], 9);
+  EXPECT_EQ(json["annotations"], 5);
+  EXPECT_EQ(json["problems"].size(), 16U);
+}
+
+TEST(Fix, ClipsAndDropsWhatValidateFound) {
+  CrowdData data;
+  const auto report = validated(faulty, &data);
+  const std::size_t assignments = data.assignments.size();
+  const bdc::FixReport fixed = bdc::fix_crowd(data, &report);
+  EXPECT_EQ(fixed.clipped, 2U);
+  EXPECT_EQ(fixed.dropped_outside, 1U);
+  EXPECT_EQ(fixed.dropped_duplicates, 1U);
+  EXPECT_EQ(fixed.dropped_on_reading, 7U);
+  EXPECT_EQ(data.annotations.size(), 3U);
+  EXPECT_EQ(data.assignments.size(), assignments) << "that an annotator looked stays known";
+  EXPECT_EQ(data.annotations[1].box, (bdc::Box{90, 90, 100, 100}));
+  const TempFolder folder;
+  static_cast<void>(bdc::write_crowd(data, folder / "fixed.json"));
+  const auto again = bdc::validate_crowd({folder / "fixed.json"});
+  EXPECT_EQ(again.errors(), 0U) << again.text();
+  EXPECT_EQ(again.problems.entry(ProblemKind::box_leaves_image).count, 0U);
+}
+
+}  // namespace
