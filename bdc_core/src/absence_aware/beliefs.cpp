@@ -48,6 +48,17 @@ double median_size(const CrowdData& crowd, double (Box::*size)() const) {
   return *middle;
 }
 
+/// Whether at least half of the looks at images were at images that another source saw too.
+bool is_corroborated(const CrowdData& crowd, bool has_detector) {
+  std::size_t looks = 0, shared = 0;
+  for (std::size_t i = 0; i + 1 < crowd.assignment_begin.size(); ++i) {
+    const std::size_t sources = crowd.assignment_begin[i + 1] - crowd.assignment_begin[i] + (has_detector ? 1U : 0U);
+    looks += sources;
+    if (sources > 1) shared += sources;
+  }
+  return 2 * shared >= looks;
+}
+
 }  // namespace
 
 AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector) {
@@ -55,6 +66,7 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector) {
   b.annotators = crowd.annotators.size();
   b.classes = crowd.classes.size();
   b.has_detector = has_detector;
+  b.corroborated = is_corroborated(crowd, has_detector);
   const std::size_t J = b.classes;
   b.priors.reference_size = {median_size(crowd, &Box::width), median_size(crowd, &Box::height)};
   b.priors.wrong_share.assign(J * J, J > 1 ? 1.0 / static_cast<double>(J - 1) : 0.0);
@@ -89,7 +101,9 @@ AbsenceAwareEvidence empty_evidence(const AbsenceAwareBeliefs& beliefs) {
 }
 
 void update_beliefs(AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& evidence, int threads) {
-  for (std::size_t k = 0; k < beliefs.source.size(); ++k) beliefs.source[k].active = evidence.source[k].images > 0;
+  for (std::size_t k = 0; k < beliefs.source.size(); ++k) {
+    beliefs.source[k].active = evidence.source[k].images > 0 || evidence.source[k].boxes > 0;
+  }
   absence_aware::fit_source_priors(evidence.source, beliefs, threads);
   absence_aware::set_source_posteriors(evidence, beliefs);
   absence_aware::fit_confusion_priors(evidence.confusion, beliefs, threads);

@@ -99,8 +99,9 @@ void CandidateModel::refine(Candidate& c, int steps) {
 
 void CandidateModel::evaluate(Candidate& c, bool outputs) {
   // Logarithm of the joint weight of "is an object" (real) and "every member is spurious".
-  double real = beliefs_.log_rate + log_all_miss_ + log_place_ - std::log(c.size[0] * c.size[1]);
-  double spurious = 0;
+  double real = (image_.lone ? std::log(kLoneBoxIsReal) : beliefs_.log_rate + log_all_miss_) + log_place_ -
+                std::log(c.size[0] * c.size[1]);
+  double spurious = image_.lone ? std::log(1 - kLoneBoxIsReal) : 0.0;
   const std::array<double, 2> log_scale{std::log(c.scale[0]), std::log(c.scale[1])};
   for (std::size_t e = 0; e < 4; ++e) real += 0.5 * (kLogTwoPiE + std::log(c.variance[e]));
   const std::size_t J = beliefs_.classes;
@@ -112,12 +113,15 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
       const double d = expected_square(s, e, item.edge[e], c.mean[e], c.variance[e], c.scale[e & 1U]);
       real += edge_evidence(tail_, s.log_precision[e], d, log_scale[e & 1U]);
     }
-    real += s.log_recall - s.log_miss;
-    spurious += s.log_spurious + log_place_ - std::log((item.edge[2] - item.edge[0]) * (item.edge[3] - item.edge[1])) -
+    spurious += log_place_ - std::log((item.edge[2] - item.edge[0]) * (item.edge[3] - item.edge[1])) -
                 std::log(static_cast<double>(J));
-    if (item.level >= 0) {
-      real += beliefs_.log_real_level[static_cast<std::size_t>(item.level)];
-      spurious += beliefs_.log_spurious_level[static_cast<std::size_t>(item.level)];
+    if (!image_.lone) {
+      real += s.log_recall - s.log_miss;
+      spurious += s.log_spurious;
+      if (item.level >= 0) {
+        real += beliefs_.log_real_level[static_cast<std::size_t>(item.level)];
+        spurious += beliefs_.log_spurious_level[static_cast<std::size_t>(item.level)];
+      }
     }
     const double* terms = log_class_[static_cast<std::size_t>(n)];
     for (std::size_t j = 0; j < J; ++j) log_class_sum_[j] += terms[j];

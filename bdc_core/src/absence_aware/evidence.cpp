@@ -7,6 +7,7 @@ namespace bdc {
 void SourceEvidence::merge(const SourceEvidence& other) {
   images += other.images;
   found += other.found;
+  boxes += other.boxes;
   missed += other.missed;
   spurious += other.spurious;
   for (std::size_t e = 0; e < 4; ++e) {
@@ -39,10 +40,13 @@ constexpr double kSmallestShare = 1e-6;
 }  // namespace
 
 void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
-             std::size_t classes, std::size_t first_column, SourceEvidence& sums, double* counts) {
+             std::size_t classes, std::size_t first_column, bool lone, SourceEvidence& sums, double* counts) {
   const double real = c.existence;
-  sums.found += real;
-  sums.spurious += 1 - real;
+  sums.boxes += real;
+  if (!lone) {
+    sums.found += real;
+    sums.spurious += 1 - real;
+  }
   for (std::size_t e = 0; e < 4; ++e) {
     const double scale = c.scale[e & 1U];
     const double error = (item.edge[e] - c.mean[e]) / scale;
@@ -73,15 +77,17 @@ double expected_objects(const ImageState& state) {
 }
 
 void add_image_totals(const ImageItems& image, const ImageState& state, AbsenceAwareEvidence& evidence) {
-  evidence.images += 1;
-  evidence.objects += expected_objects(state);
+  if (!image.lone) {
+    evidence.images += 1;
+    evidence.objects += expected_objects(state);
+  }
   for (const Candidate& c : state.candidates) {
     for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
       evidence.class_count[j] += c.existence * static_cast<double>(c.class_probs[j]);
     }
     for (const std::int32_t n : c.members) {
       const std::int32_t level = image.items[static_cast<std::size_t>(n)].level;
-      if (level < 0) continue;
+      if (level < 0 || image.lone) continue;
       evidence.real_level[static_cast<std::size_t>(level)] += c.existence;
       evidence.spurious_level[static_cast<std::size_t>(level)] += 1 - c.existence;
     }

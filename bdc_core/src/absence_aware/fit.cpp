@@ -31,10 +31,15 @@ class Fit {
     problem_ = make_problem(crowd, predictions, beliefs_);
     state_.resize(problem_.images());
     if (options.prior_evidence != nullptr) check_prior(*options.prior_evidence);
+    for (const char lone : problem_.lone) counted_images_ += lone != 0 ? 0.0 : 1.0;
     for (std::size_t k = 0; k < beliefs_.sources(); ++k) {
-      images_seen_.push_back(static_cast<double>(problem_.source_image_begin[k + 1] - problem_.source_image_begin[k]));
-      const bool before = options.prior_evidence != nullptr && options.prior_evidence->source[k].images > 0;
-      beliefs_.source[k].active = images_seen_[k] > 0 || before;
+      double seen = 0;
+      for (std::size_t s = problem_.source_image_begin[k]; s < problem_.source_image_begin[k + 1]; ++s) {
+        seen += problem_.lone[problem_.source_image[s]] != 0 ? 0.0 : 1.0;
+      }
+      images_seen_.push_back(seen);
+      const bool before = options.prior_evidence != nullptr && options.prior_evidence->source[k].boxes > 0;
+      beliefs_.source[k].active = problem_.source_image_begin[k + 1] > problem_.source_image_begin[k] || before;
     }
     if (options.priors != nullptr || options.prior_evidence != nullptr) {
       // Start from what is known already.
@@ -61,13 +66,16 @@ class Fit {
     for (int round = 1; round <= std::max(1, options_.max_rounds); ++round) {
       image_pass(round == 1 ? ImagePass::first : ImagePass::partition);
       observe(AbsenceAwareUpdate::partition);
-      update_sources(true);
+      update_sources();
+      image_pass(ImagePass::boxes);
+      observe(AbsenceAwareUpdate::boxes);
+      update_sources();
+      image_pass(ImagePass::boxes);
+      observe(AbsenceAwareUpdate::boxes);
       update_noise_shape();
-      for (int light = 0; light < kLightPasses; ++light) {
-        image_pass(ImagePass::boxes);
-        observe(AbsenceAwareUpdate::boxes);
-        update_sources(false);
-      }
+      image_pass(ImagePass::boxes);
+      observe(AbsenceAwareUpdate::boxes);
+      update_sources();
       const double bound = lower_bound();
       const double change = round == 1 ? 1.0 : (bound - before) / std::max(1.0, std::abs(bound));
       result.bound.push_back(bound);
@@ -85,8 +93,6 @@ class Fit {
   }
 
  private:
-  static constexpr int kLightPasses = 2;
-
   void check_prior(const AbsenceAwareEvidence& e) const {
     if (e.source.size() != beliefs_.sources() || e.class_count.size() != beliefs_.classes ||
         e.confusion.begin != beliefs_.log_confusion.begin || e.confusion.label != beliefs_.log_confusion.label) {
@@ -146,11 +152,12 @@ class Fit {
           const ImageState& image = state_[problem_.item_image[n]];
           const std::size_t local = n - problem_.item_begin[problem_.item_image[n]];
           add_box(tail, beliefs_.source[k], problem_.items[n],
-                  image.candidates[static_cast<std::size_t>(image.candidate_of[local])], J, first, sums, counts);
+                  image.candidates[static_cast<std::size_t>(image.candidate_of[local])], J, first,
+                  problem_.lone[problem_.item_image[n]] != 0, sums, counts);
         }
         double there = 0;
         for (std::size_t s = problem_.source_image_begin[k]; s < problem_.source_image_begin[k + 1]; ++s) {
-          there += objects[problem_.source_image[s]];
+          if (problem_.lone[problem_.source_image[s]] == 0) there += objects[problem_.source_image[s]];
         }
         sums.images = images_seen_[k];
         sums.missed = std::max(0.0, there - sums.found);
@@ -160,12 +167,12 @@ class Fit {
   }
 
   /// Posteriors of the sources, with their priors refitted; then the shift.
-  void update_sources(bool refit_confusion_prior) {
+  void update_sources() {
     AbsenceAwareEvidence evidence = gather(std::move(beliefs_.log_confusion));
     if (options_.prior_evidence != nullptr) evidence.merge(*options_.prior_evidence);
     fit_source_priors(evidence.source, beliefs_, options_.threads);
     set_source_posteriors(evidence, beliefs_);
-    if (refit_confusion_prior) fit_confusion_priors(evidence.confusion, beliefs_, options_.threads);
+    fit_confusion_priors(evidence.confusion, beliefs_, options_.threads);
     set_confusion_posteriors(std::move(evidence.confusion), beliefs_, options_.threads);
     observe(AbsenceAwareUpdate::sources);
     shift();
@@ -219,7 +226,8 @@ class Fit {
   }
 
   /// Size powers and tail: each is tried one step down and one step up and goes where the bound is highest; a step
-  /// that leads nowhere is halved.
+  /// that leads nowhere is halved. Existence must be fresh (an image pass since the sources changed): the bound is
+  /// compared at fixed existence, so that it then holds for the best existence too.
   void update_noise_shape() {
     if (options_.prior_evidence != nullptr) return;  // earlier errors were measured on the earlier scale
     AbsenceAwarePriors& p = beliefs_.priors;
@@ -244,7 +252,6 @@ class Fit {
         }
       }
     }
-    observe(AbsenceAwareUpdate::size_power);
     std::array<double, 3> tails{};
     for (std::size_t t = 0; t < 3; ++t) {
       tails[t] = std::min(kMostTail, std::max(kLeastTail, p.tail * std::exp(offset[t] * tail_step_)));
@@ -258,7 +265,7 @@ class Fit {
     const std::size_t best = best_of(value);
     p.tail = tails[best];
     if (best == 0) tail_step_ = std::max(0.02, tail_step_ / 2);
-    observe(AbsenceAwareUpdate::tail);
+    observe(AbsenceAwareUpdate::noise_shape);
   }
 
   static std::size_t best_of(const std::array<double, 3>& value) {
@@ -269,7 +276,7 @@ class Fit {
     const auto sums = sum_over_images<1>([&](std::size_t i, std::array<double, 1>& sum) {
       sum[0] += image_bound(beliefs_, problem_.image(i), state_[i]);
     });
-    double bound = sums[0] + global_bound(beliefs_, images_seen_, static_cast<double>(problem_.images()));
+    double bound = sums[0] + global_bound(beliefs_, images_seen_, counted_images_);
     if (options_.prior_evidence != nullptr) bound += expected_log_likelihood(*options_.prior_evidence, beliefs_);
     return bound;
   }
@@ -299,7 +306,8 @@ class Fit {
   AbsenceAwareBeliefs beliefs_;
   Problem problem_;
   std::vector<ImageState> state_;
-  std::vector<double> images_seen_;
+  std::vector<double> images_seen_;  ///< by each source, lone images left out
+  double counted_images_ = 0;        ///< images that are not lone
   std::array<double, 2> power_step_{0.25, 0.25};
   double tail_step_ = 0.7;
 };

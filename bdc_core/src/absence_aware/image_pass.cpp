@@ -40,7 +40,7 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
     state.quiet = moved > 0 ? 0 : state.quiet + 1;
   }
   for (Candidate& c : state.candidates) model.evaluate(c, true);
-  state.undetected = std::exp(model.log_undetected());
+  state.undetected = image.lone ? 0.0 : std::exp(model.log_undetected());
 }
 
 double image_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state) {
@@ -68,7 +68,7 @@ Targets consensus_of_image(const AbsenceAwareBeliefs& beliefs, const ImageLabels
   for (const Assignment& a : labels.seen_by) seen_by.push_back(a.annotator);
   if (beliefs.has_detector) seen_by.push_back(static_cast<std::int32_t>(beliefs.annotators));
   const auto extent = image_extent(labels.width, labels.height, items);
-  const ImageItems image{extent[0], extent[1], items, seen_by};
+  const ImageItems image{extent[0], extent[1], items, seen_by, is_lone(beliefs, seen_by.size())};
   ImageState state;
   run_image_pass(beliefs, image, ImagePass::first, state);
   Targets out;
@@ -81,14 +81,16 @@ Targets consensus_of_image(const AbsenceAwareBeliefs& beliefs, const ImageLabels
       const Item& item = items[static_cast<std::size_t>(n)];
       const auto k = static_cast<std::size_t>(item.source);
       const std::size_t first = evidence->confusion.begin[k];
-      add_box(tail, beliefs.source[k], item, c, beliefs.classes, first, evidence->source[k],
+      add_box(tail, beliefs.source[k], item, c, beliefs.classes, first, image.lone, evidence->source[k],
               evidence->confusion.value.data() + first * beliefs.classes);
-      evidence->source[k].missed -= c.existence;
+      if (!image.lone) evidence->source[k].missed -= c.existence;
     }
   }
-  for (const std::int32_t k : seen_by) {
-    evidence->source[static_cast<std::size_t>(k)].images += 1;
-    evidence->source[static_cast<std::size_t>(k)].missed += expected_objects(state);
+  if (!image.lone) {
+    for (const std::int32_t k : seen_by) {
+      evidence->source[static_cast<std::size_t>(k)].images += 1;
+      evidence->source[static_cast<std::size_t>(k)].missed += expected_objects(state);
+    }
   }
   add_image_totals(image, state, *evidence);
   return out;

@@ -44,6 +44,11 @@ struct ImageItems {
   double width = 1, height = 1;
   Span<const Item> items;
   Span<const std::int32_t> seen_by;  ///< sources
+  bool lone = false;  ///< one source saw it in a crowd that is not corroborated: existence has fixed odds
 };
+
+[[nodiscard]] inline bool is_lone(const AbsenceAwareBeliefs& beliefs, std::size_t sources_that_saw) {
+  return !beliefs.corroborated && sources_that_saw <= 1;
+}
 
 }  // namespace bdc::absence_aware

@@ -75,7 +75,7 @@ std::array<double, 2> image_extent(double width, double height, Span<const Item>
 
 ImageItems Problem::image(std::size_t i) const {
   return {size[i][0], size[i][1], Span<const Item>(items.data() + item_begin[i], item_begin[i + 1] - item_begin[i]),
-          Span<const std::int32_t>(seen_by.data() + seen_begin[i], seen_begin[i + 1] - seen_begin[i])};
+          Span<const std::int32_t>(seen_by.data() + seen_begin[i], seen_begin[i + 1] - seen_begin[i]), lone[i] != 0};
 }
 
 Problem make_problem(const CrowdData& crowd, const Predictions* predictions, const AbsenceAwareBeliefs& beliefs) {
@@ -118,6 +118,7 @@ Problem make_problem(const CrowdData& crowd, const Predictions* predictions, con
       p.seen_by.push_back(crowd.assignments[a].annotator);
     }
     if (predictions != nullptr) p.seen_by.push_back(static_cast<std::int32_t>(beliefs.annotators));
+    p.lone.push_back(is_lone(beliefs, p.seen_by.size() - p.seen_begin.back()) ? 1 : 0);
     p.seen_begin.push_back(p.seen_by.size());
   }
   group_by(

@@ -23,6 +23,7 @@ struct Problem {
   std::size_t skipped = 0;  ///< boxes that were not valid
 
   [[nodiscard]] std::size_t images() const { return size.size(); }
+  std::vector<char> lone;  ///< per image, see ImageItems
   [[nodiscard]] ImageItems image(std::size_t i) const;
 };
 

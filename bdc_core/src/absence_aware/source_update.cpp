@@ -47,7 +47,7 @@ void fit_source_priors(const std::vector<SourceEvidence>& evidence, AbsenceAware
     const auto log_evidence = [&](double shape, double rate, double strength) {
       const double fixed = shape * std::log(rate) - log_gamma(shape) + 0.5 * std::log(strength);
       return sum_over_sources(evidence, beliefs, threads, [&](const SourceEvidence& s) {
-        const double a = shape + s.found / 2, count = strength + s.weight[e];
+        const double a = shape + s.boxes / 2, count = strength + s.weight[e];
         const double b = rate + 0.5 * std::max(0.0, s.square[e] - s.error[e] * s.error[e] / count);
         return fixed + log_gamma(a) - a * std::log(b) - 0.5 * std::log(count);
       });
@@ -97,7 +97,7 @@ void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBel
     SourceBelief& b = beliefs.source[k];
     const SourceEvidence& s = evidence.source[k];
     for (std::size_t e = 0; e < 4; ++e) {
-      b.shape[e] = p.precision_shape[e] + s.found / 2;
+      b.shape[e] = p.precision_shape[e] + s.boxes / 2;
       b.bias_count[e] = p.bias_strength[e] + s.weight[e];
       b.bias[e] = s.error[e] / b.bias_count[e];
       b.rate[e] = p.precision_rate[e] + 0.5 * std::max(0.0, s.square[e] - s.error[e] * b.bias[e]);
@@ -203,7 +203,7 @@ double expected_log_likelihood(const AbsenceAwareEvidence& evidence, const Absen
     sum += s.found * b.log_recall + s.missed * b.log_miss + s.spurious * b.log_spurious - s.images * b.mean_spurious();
     for (std::size_t e = 0; e < 4; ++e) {
       const double square = s.square[e] - 2 * b.bias[e] * s.error[e] + b.bias[e] * b.bias[e] * s.weight[e];
-      sum += 0.5 * s.found * b.log_precision[e] - 0.5 * (b.precision[e] * square + s.weight[e] / b.bias_count[e]);
+      sum += 0.5 * s.boxes * b.log_precision[e] - 0.5 * (b.precision[e] * square + s.weight[e] / b.bias_count[e]);
     }
   }
   for (std::size_t i = 0; i < evidence.confusion.value.size(); ++i) {

@@ -25,12 +25,16 @@ namespace bdc {
 /// Levels of a detector's score that the model tells apart: [0, 0.1), ..., [0.9, 1].
 inline constexpr std::size_t kScoreLevels = 10;
 
+/// See AbsenceAwareBeliefs::corroborated.
+inline constexpr double kLoneBoxIsReal = 0.8;
+
 /// What was counted of one source: sums over images, so evidence of shards adds. Expected counts, hence fractions.
 struct SourceEvidence {
-  double images = 0;               ///< images the source saw
+  double images = 0;               ///< images the source saw and that tell of existence (Beliefs::corroborated)
   double found = 0;                ///< objects that were there and drawn
   double missed = 0;               ///< objects that were there and not drawn
   double spurious = 0;             ///< boxes drawn where nothing was
+  double boxes = 0;                ///< boxes that were objects; unlike found, images nobody else saw count too
   std::array<double, 4> weight{};  ///< per edge: sum of the outlier weights of the boxes that were objects
   std::array<double, 4> error{};   ///< weighted sum of edge errors
   std::array<double, 4> square{};  ///< weighted sum of expected squared edge errors
@@ -83,6 +87,10 @@ struct SourceBelief {
 struct AbsenceAwareBeliefs {
   std::size_t annotators = 0, classes = 0;
   bool has_detector = false;
+  /// Whether at least half of the looks at images were at images that another source saw too. If not, nothing can tell
+  /// objects from inventions: then a box in an image that one source saw is real with the fixed probability
+  /// kLoneBoxIsReal, and such images say nothing of recall, spurious rate and object rate.
+  bool corroborated = true;
   AbsenceAwarePriors priors;
   std::vector<SourceBelief> source;
   ConfusionColumns log_confusion;                                     ///< E[ln pi_jl] of the columns in use
@@ -93,8 +101,8 @@ struct AbsenceAwareBeliefs {
   [[nodiscard]] std::size_t sources() const { return annotators + (has_detector ? 1U : 0U); }
 };
 
-/// Names of the updates, in the order of a round. An observer gets the bound after each.
-enum class AbsenceAwareUpdate { partition, boxes, sources, shift, size_power, tail };
+/// The kinds of update. An observer gets the bound after each.
+enum class AbsenceAwareUpdate { partition, sources, shift, boxes, noise_shape };
 
 struct AbsenceAwareOptions {
   int max_rounds = 50;
