@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "absence_aware/source_update.h"
 #include "bdc/core/absence_aware.h"
@@ -7,8 +8,8 @@
 namespace bdc {
 namespace {
 
-/// Columns for the classes each annotator used, and all classes for the detector.
-ConfusionColumns columns_in_use(const CrowdData& crowd, bool has_detector) {
+/// Columns for the classes each annotator used, the extra ones, and all classes for the detector.
+ConfusionColumns columns_in_use(const CrowdData& crowd, bool has_detector, const ConfusionColumns* extra) {
   const std::size_t K = crowd.annotators.size(), J = crowd.classes.size();
   std::vector<std::size_t> begin(K + 1, 0);
   for (const Annotation& a : crowd.annotations) ++begin[static_cast<std::size_t>(a.annotator) + 1];
@@ -24,7 +25,13 @@ ConfusionColumns columns_in_use(const CrowdData& crowd, bool has_detector) {
     auto last = labels.begin() + static_cast<std::ptrdiff_t>(begin[k + 1]);
     std::sort(first, last);
     last = std::unique(first, last);
-    columns.label.insert(columns.label.end(), first, last);
+    if (extra == nullptr || k >= extra->num_annotators()) {
+      columns.label.insert(columns.label.end(), first, last);
+    } else {
+      std::set_union(first, last, extra->label.begin() + static_cast<std::ptrdiff_t>(extra->begin[k]),
+                     extra->label.begin() + static_cast<std::ptrdiff_t>(extra->begin[k + 1]),
+                     std::back_inserter(columns.label));
+    }
     columns.begin.push_back(columns.label.size());
   }
   if (has_detector) {
@@ -61,7 +68,7 @@ bool is_corroborated(const CrowdData& crowd, bool has_detector) {
 
 }  // namespace
 
-AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector) {
+AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector, const ConfusionColumns* extra) {
   AbsenceAwareBeliefs b;
   b.annotators = crowd.annotators.size();
   b.classes = crowd.classes.size();
@@ -85,7 +92,7 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector) {
   b.rate_shape = 2;  // until images were seen
   b.rate_rate = 1;
   absence_aware::set_expectations(b);
-  absence_aware::set_confusion_posteriors(columns_in_use(crowd, has_detector), b, 1);
+  absence_aware::set_confusion_posteriors(columns_in_use(crowd, has_detector, extra), b, 1);
   return b;
 }
 

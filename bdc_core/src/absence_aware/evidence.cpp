@@ -40,7 +40,8 @@ constexpr double kSmallestShare = 1e-6;
 }  // namespace
 
 void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
-             std::size_t classes, std::size_t first_column, bool lone, SourceEvidence& sums, double* counts) {
+             std::size_t classes, std::size_t first_column, bool lone, ErrorUnit unit, SourceEvidence& sums,
+             double* counts) {
   const double real = c.existence;
   sums.boxes += real;
   if (!lone) {
@@ -48,13 +49,13 @@ void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item
     sums.spurious += 1 - real;
   }
   for (std::size_t e = 0; e < 4; ++e) {
-    const double scale = c.scale[e & 1U];
-    const double error = (item.edge[e] - c.mean[e]) / scale;
-    const double d = expected_square(belief, e, item.edge[e], c.mean[e], c.variance[e], scale);
+    const double d = expected_square(belief, e, item.edge[e], c.mean[e], c.variance[e], c.scale[e & 1U]);
     const double w = real * outlier_weight(tail.tail, d);
+    const double length = unit == ErrorUnit::noise_scale ? c.scale[e & 1U] : c.size[e & 1U];
+    const double error = (item.edge[e] - c.mean[e]) / length;
     sums.weight[e] += w;
     sums.error[e] += w * error;
-    sums.square[e] += w * (error * error + c.variance[e] / (scale * scale));
+    sums.square[e] += w * (error * error + c.variance[e] / (length * length));
   }
   if (item.class_probs == nullptr) {
     double* column = counts + (item.column - first_column) * classes;

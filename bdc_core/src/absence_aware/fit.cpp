@@ -22,7 +22,9 @@ constexpr double kLeastPower = 0, kMostPower = 1.25, kLeastTail = 1.5, kMostTail
 class Fit {
  public:
   Fit(const CrowdData& crowd, const Predictions* predictions, const AbsenceAwareOptions& options)
-      : options_(options), beliefs_(initial_beliefs(crowd, predictions != nullptr)) {
+      : options_(options),
+        beliefs_(initial_beliefs(crowd, predictions != nullptr,
+                                 options.prior_evidence != nullptr ? &options.prior_evidence->confusion : nullptr)) {
     if (options.priors != nullptr) {
       const std::vector<double> share = beliefs_.priors.wrong_share;
       beliefs_.priors = *options.priors;
@@ -30,7 +32,11 @@ class Fit {
     }
     problem_ = make_problem(crowd, predictions, beliefs_);
     state_.resize(problem_.images());
-    if (options.prior_evidence != nullptr) check_prior(*options.prior_evidence);
+    if (options.prior_evidence != nullptr) {
+      prior_ = empty_evidence(beliefs_);
+      add_prior(*options.prior_evidence);
+      has_prior_ = true;
+    }
     for (const char lone : problem_.lone) counted_images_ += lone != 0 ? 0.0 : 1.0;
     for (std::size_t k = 0; k < beliefs_.sources(); ++k) {
       double seen = 0;
@@ -38,13 +44,12 @@ class Fit {
         seen += problem_.lone[problem_.source_image[s]] != 0 ? 0.0 : 1.0;
       }
       images_seen_.push_back(seen);
-      const bool before = options.prior_evidence != nullptr && options.prior_evidence->source[k].boxes > 0;
+      const bool before = has_prior_ && prior_.source[k].boxes > 0;
       beliefs_.source[k].active = problem_.source_image_begin[k + 1] > problem_.source_image_begin[k] || before;
     }
     if (options.priors != nullptr || options.prior_evidence != nullptr) {
       // Start from what is known already.
-      AbsenceAwareEvidence start =
-          options.prior_evidence != nullptr ? *options.prior_evidence : empty_evidence(beliefs_);
+      AbsenceAwareEvidence start = has_prior_ ? prior_ : empty_evidence(beliefs_);
       ConfusionColumns counts = std::move(start.confusion);
       set_source_posteriors(start, beliefs_);
       if (start.images <= 0) {
@@ -93,11 +98,25 @@ class Fit {
   }
 
  private:
-  void check_prior(const AbsenceAwareEvidence& e) const {
-    if (e.source.size() != beliefs_.sources() || e.class_count.size() != beliefs_.classes ||
-        e.confusion.begin != beliefs_.log_confusion.begin || e.confusion.label != beliefs_.log_confusion.label) {
-      throw std::invalid_argument("prior evidence does not fit the crowd: sources, classes or columns differ");
+  /// Takes over evidence with other columns, and perhaps without a detector.
+  void add_prior(const AbsenceAwareEvidence& e) {
+    const std::size_t J = beliefs_.classes;
+    if (e.source.size() < beliefs_.annotators || e.source.size() > beliefs_.annotators + 1 ||
+        e.class_count.size() != J || e.confusion.num_classes != J) {
+      throw std::invalid_argument("prior evidence does not fit the crowd: annotators or classes differ");
     }
+    for (std::size_t k = 0; k < std::min(e.source.size(), prior_.source.size()); ++k) {
+      prior_.source[k] = e.source[k];
+      for (std::size_t c = e.confusion.begin[k]; c < e.confusion.begin[k + 1]; ++c) {
+        const double* from = e.confusion.value.data() + c * J;
+        std::copy(from, from + J, prior_.confusion.value.data() + prior_.confusion.find(k, e.confusion.label[c]) * J);
+      }
+    }
+    prior_.class_count = e.class_count;
+    prior_.objects = e.objects;
+    prior_.images = e.images;
+    prior_.real_level = e.real_level;
+    prior_.spurious_level = e.spurious_level;
   }
 
   void image_pass(ImagePass pass) {
@@ -129,7 +148,7 @@ class Fit {
 
   /// Evidence of all images. Parallel over sources, each adding its boxes in order: no partial sums to hold, and the
   /// same bits for any number of threads. `buffer` is overwritten with the confusion counts.
-  AbsenceAwareEvidence gather(ConfusionColumns buffer) const {
+  AbsenceAwareEvidence gather(ConfusionColumns buffer, ErrorUnit unit) const {
     const std::size_t S = beliefs_.sources(), J = beliefs_.classes;
     AbsenceAwareEvidence evidence;
     evidence.source.resize(S);
@@ -153,7 +172,7 @@ class Fit {
           const std::size_t local = n - problem_.item_begin[problem_.item_image[n]];
           add_box(tail, beliefs_.source[k], problem_.items[n],
                   image.candidates[static_cast<std::size_t>(image.candidate_of[local])], J, first,
-                  problem_.lone[problem_.item_image[n]] != 0, sums, counts);
+                  problem_.lone[problem_.item_image[n]] != 0, unit, sums, counts);
         }
         double there = 0;
         for (std::size_t s = problem_.source_image_begin[k]; s < problem_.source_image_begin[k + 1]; ++s) {
@@ -168,8 +187,8 @@ class Fit {
 
   /// Posteriors of the sources, with their priors refitted; then the shift.
   void update_sources() {
-    AbsenceAwareEvidence evidence = gather(std::move(beliefs_.log_confusion));
-    if (options_.prior_evidence != nullptr) evidence.merge(*options_.prior_evidence);
+    AbsenceAwareEvidence evidence = gather(std::move(beliefs_.log_confusion), ErrorUnit::noise_scale);
+    if (has_prior_) evidence.merge(prior_);
     fit_source_priors(evidence.source, beliefs_, options_.threads);
     set_source_posteriors(evidence, beliefs_);
     fit_confusion_priors(evidence.confusion, beliefs_, options_.threads);
@@ -182,7 +201,7 @@ class Fit {
   /// Moves all boxes one way and all biases the other, by the amount that the biases' prior likes best. The images
   /// cannot tell (only box + bias matters to them), so single updates would need thousands of rounds to get there.
   void shift() {
-    if (options_.prior_evidence != nullptr) return;  // there the earlier evidence fixes what no bias means
+    if (has_prior_) return;  // there the earlier evidence fixes what no bias means
     std::array<double, 4> step{};
     for (std::size_t e = 0; e < 4; ++e) {
       double weighted = 0, precision = 0;
@@ -229,7 +248,6 @@ class Fit {
   /// that leads nowhere is halved. Existence must be fresh (an image pass since the sources changed): the bound is
   /// compared at fixed existence, so that it then holds for the best existence too.
   void update_noise_shape() {
-    if (options_.prior_evidence != nullptr) return;  // earlier errors were measured on the earlier scale
     AbsenceAwarePriors& p = beliefs_.priors;
     const std::array<double, 3> offset{0, -1, 1};
     const TailTerms tail(p.tail);
@@ -277,7 +295,7 @@ class Fit {
       sum[0] += image_bound(beliefs_, problem_.image(i), state_[i]);
     });
     double bound = sums[0] + global_bound(beliefs_, images_seen_, counted_images_);
-    if (options_.prior_evidence != nullptr) bound += expected_log_likelihood(*options_.prior_evidence, beliefs_);
+    if (has_prior_) bound += expected_log_likelihood(prior_, beliefs_);
     return bound;
   }
 
@@ -288,12 +306,12 @@ class Fit {
   void collect(AbsenceAwareResult& result) {
     result.skipped_boxes = problem_.skipped;
     result.targets.num_classes = static_cast<int>(beliefs_.classes);
-    ConfusionColumns counts;
-    counts.num_classes = beliefs_.classes;
-    counts.begin = beliefs_.log_confusion.begin;
-    counts.label = beliefs_.log_confusion.label;
-    counts.value.resize(beliefs_.log_confusion.value.size());
-    result.evidence = gather(std::move(counts));
+    if (options_.keep_log_confusion) {
+      result.evidence = gather(beliefs_.log_confusion, ErrorUnit::box_size);
+    } else {
+      result.evidence = gather(std::move(beliefs_.log_confusion), ErrorUnit::box_size);
+      beliefs_.log_confusion = {};
+    }
     for (std::size_t i = 0; i < problem_.images(); ++i) {
       append_targets(problem_.image(i), state_[i], options_.min_existence, problem_.size_known[i] != 0, result.targets);
       state_[i] = ImageState{};
@@ -305,6 +323,8 @@ class Fit {
   AbsenceAwareOptions options_;
   AbsenceAwareBeliefs beliefs_;
   Problem problem_;
+  AbsenceAwareEvidence prior_;  ///< with the columns of beliefs_
+  bool has_prior_ = false;
   std::vector<ImageState> state_;
   std::vector<double> images_seen_;  ///< by each source, lone images left out
   double counted_images_ = 0;        ///< images that are not lone

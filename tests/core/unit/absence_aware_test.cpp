@@ -282,6 +282,9 @@ TEST(AbsenceAware, AnAnnotatorWhoLookedAndDrewNothingIsEvidenceAgainst) {
     Scene scene = make_scene(11, 100, 2, std::vector<Skill>(5), 1.0);
     CrowdData& crowd = scene.crowd;
     crowd.images.push_back(crowd.images.back());
+    crowd.truth.clear();
+    crowd.truth_covers.clear();
+    crowd.has_truth = false;
     const auto last = static_cast<std::int32_t>(crowd.images.size() - 1);
     crowd.annotations.push_back({{100, 100, 200, 200}, last, 0, 0});
     for (std::int32_t k = 1; k < 5 && others_saw; ++k) crowd.assignments.push_back({last, k});

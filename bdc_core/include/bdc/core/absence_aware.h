@@ -109,8 +109,11 @@ struct AbsenceAwareOptions {
   double tolerance = 1e-6;      ///< stop when a round raises the bound by less than this times its absolute value
   double min_existence = 0.01;  ///< candidates below are left out of the targets
   int threads = 0;              ///< 0: all cores. The result has the same bits for any number.
-  const AbsenceAwareEvidence* prior_evidence = nullptr;  ///< counted earlier; sources and classes as in this crowd
-  const AbsenceAwarePriors* priors = nullptr;  ///< start; with prior_evidence its error scale is kept as it is
+  /// Counted earlier, in box sizes (AbsenceAwareResult::evidence). Classes as in this crowd; sources 0..K-1 are its
+  /// annotators, one more may be the detector; any columns.
+  const AbsenceAwareEvidence* prior_evidence = nullptr;
+  const AbsenceAwarePriors* priors = nullptr;  ///< where the fit of the priors starts
+  bool keep_log_confusion = true;              ///< false: result.beliefs.log_confusion is left empty, to save memory
   std::function<void(int round, double bound, double change)> progress;  ///< may throw to stop the work
   std::function<void(AbsenceAwareUpdate, double bound)> observer;        ///< for tests; costs a pass per update
 };
@@ -118,8 +121,10 @@ struct AbsenceAwareOptions {
 struct AbsenceAwareResult {
   Targets targets;  ///< existence and box_std filled; weight = existence; score = existence * class * expected IoU
   AbsenceAwareBeliefs beliefs;
-  AbsenceAwareEvidence evidence;  ///< of this crowd, prior_evidence not included
-  std::vector<double> bound;      ///< after each round
+  /// Of this crowd, prior_evidence not included. Edge errors are in widths and heights of the object here, whatever the
+  /// noise scale, so that evidence of different crowds adds.
+  AbsenceAwareEvidence evidence;
+  std::vector<double> bound;  ///< after each round
   int rounds = 0;
   bool converged = false;
   std::size_t skipped_boxes = 0;  ///< annotations and predictions that were no valid boxes
@@ -142,7 +147,9 @@ struct ImageLabels {
 };
 
 /// Beliefs before any image was seen: the priors, and columns for every class that an annotator of the crowd used.
-[[nodiscard]] AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector);
+/// extra: more columns that must be there (annotators and classes as in the crowd), or none.
+[[nodiscard]] AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector,
+                                                  const ConfusionColumns* extra = nullptr);
 
 /// Empty evidence of the shape that `beliefs` needs.
 [[nodiscard]] AbsenceAwareEvidence empty_evidence(const AbsenceAwareBeliefs& beliefs);
