@@ -13,6 +13,7 @@
   X(bdc)
 
 #define BDC_PROFILES(X) \
+  X(absence_aware)      \
   X(reference)          \
   X(paper)
 

@@ -108,7 +108,8 @@ TEST(MethodTable, NamesTheNearestMethodOptionOrChoice) {
   EXPECT_NE(message("mv", {{"box", "onion"}}).find("expected one of union, intersect"), std::string::npos);
   EXPECT_NE(message("mv", {{"iou", "half"}}).find("expected a number, found \"half\""), std::string::npos);
   EXPECT_NE(message("mv", {{"iou", "1.5"}}).find("expected a number from 0"), std::string::npos);
-  EXPECT_NE(message("bdc", {{"profile", "papper"}}).find("expected one of reference, paper"), std::string::npos);
+  EXPECT_NE(message("bdc", {{"profile", "papper"}}).find("expected one of absence_aware, reference, paper"),
+            std::string::npos);
   EXPECT_NE(message("bdc", {{"max_rounds", "2.5"}}).find("whole number"), std::string::npos);
   EXPECT_NE(message("bdc", {{"profile", "paper"}, {"min_weight", "0.1"}}).find("min_weight"), std::string::npos);
   EXPECT_NE(message("na", {{"iou", "1"}}).find("no options"), std::string::npos);

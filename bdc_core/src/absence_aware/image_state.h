@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "bdc/core/absence_aware.h"
+
+namespace bdc::absence_aware {
+
+/// A box of any source.
+struct Item {
+  std::array<double, 4> edge{};  ///< x1, y1, x2, y2
+  std::int32_t source = 0;
+  std::int32_t label = 0;               ///< given class; -1 for a prediction
+  std::uint32_t column = 0;             ///< column of (source, label) in the confusion columns; predictions: unused
+  std::int32_t level = -1;              ///< score level of a prediction; -1 for an annotation
+  const double* class_probs = nullptr;  ///< a prediction's J probabilities
+};
+
+/// A set of items that may be one object, and what is believed of the object if it exists.
+struct Candidate {
+  std::vector<std::int32_t> members;         ///< indices of the image's items, at most one per source
+  std::array<double, 2> size{};              ///< nominal width and height: medians of the members'
+  std::array<double, 2> scale{};             ///< noise scale of the x and of the y edges, pixels
+  std::array<double, 4> mean{}, variance{};  ///< Gaussian posterior of the edges, pixels
+  double bound = 0;                          ///< the candidate's part of the lower bound
+  double existence = 0;
+  std::vector<float> class_probs;  ///< J; tiny entries are exactly 0
+};
+
+/// What is known of one image between two passes.
+struct ImageState {
+  std::vector<Candidate> candidates;
+  std::vector<std::int32_t> candidate_of;     ///< per item
+  std::vector<std::int32_t> neighbour_begin;  ///< items that overlap item n: neighbour[neighbour_begin[n] .. [n+1])
+  std::vector<std::int32_t> neighbour;
+  double undetected = 0;  ///< expected objects that nobody drew
+  int quiet = 0;          ///< passes since a move was accepted
+};
+
+/// An image as the model sees it. The spans are owned by the caller.
+struct ImageItems {
+  double width = 1, height = 1;
+  Span<const Item> items;
+  Span<const std::int32_t> seen_by;  ///< sources
+  bool lone = false;  ///< one source saw it in a crowd that is not corroborated: existence has fixed odds
+};
+
+[[nodiscard]] inline bool is_lone(const AbsenceAwareBeliefs& beliefs, std::size_t sources_that_saw) {
+  return !beliefs.corroborated && sources_that_saw <= 1;
+}
+
+}  // namespace bdc::absence_aware

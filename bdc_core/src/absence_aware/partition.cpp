@@ -1,0 +1,263 @@
+#include "absence_aware/partition.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace bdc::absence_aware {
+namespace {
+
+/// A move must gain at least this: rounding cannot make two moves undo each other for ever.
+constexpr double kLeastGain = 1e-9;
+
+class Partition {
+ public:
+  Partition(CandidateModel& model, ImageState& state) : model_(model), state_(state) {
+    stamp_.assign(state.candidates.size() + 1, 0);
+  }
+
+  /// Calls body(candidate) once for every candidate with an item next to item n, in order of overlap.
+  template <class Body>
+  void for_neighbours(std::int32_t n, const Body& body) {
+    next_stamp();
+    visit_neighbours(n, body);
+  }
+
+  void next_stamp() {
+    ++now_;
+    stamp_.resize(state_.candidates.size() + 1, 0);
+  }
+
+  template <class Body>
+  void visit_neighbours(std::int32_t n, const Body& body) {
+    const auto first = static_cast<std::size_t>(state_.neighbour_begin[static_cast<std::size_t>(n)]);
+    const auto last = static_cast<std::size_t>(state_.neighbour_begin[static_cast<std::size_t>(n) + 1]);
+    for (std::size_t i = first; i < last; ++i) {
+      const std::int32_t c = state_.candidate_of[static_cast<std::size_t>(state_.neighbour[i])];
+      if (c < 0 || stamp_[static_cast<std::size_t>(c)] == now_) continue;
+      stamp_[static_cast<std::size_t>(c)] = now_;
+      body(static_cast<std::size_t>(c));
+    }
+  }
+
+  [[nodiscard]] std::int32_t source_of(std::int32_t item) const {
+    return model_.image().items[static_cast<std::size_t>(item)].source;
+  }
+
+  /// The member that `source` has in the candidate, or -1.
+  [[nodiscard]] std::int32_t member_of(const Candidate& c, std::int32_t source) const {
+    for (const std::int32_t n : c.members) {
+      if (source_of(n) == source) return n;
+    }
+    return -1;
+  }
+
+  /// Candidate c's members without `out` and with `in` (-1: none), solved.
+  Candidate changed(const Candidate& c, std::int32_t out, std::int32_t in) {
+    Candidate result;
+    result.members.reserve(c.members.size() + 1);
+    for (const std::int32_t n : c.members) {
+      if (n != out) result.members.push_back(n);
+    }
+    if (in >= 0) result.members.push_back(in);
+    if (!result.members.empty()) model_.solve(result);
+    return result;
+  }
+
+  Candidate alone(std::int32_t item) {
+    Candidate result;
+    result.members = {item};
+    model_.solve(result);
+    return result;
+  }
+
+  void put(std::size_t index, Candidate candidate) {
+    for (const std::int32_t n : candidate.members) {
+      state_.candidate_of[static_cast<std::size_t>(n)] = static_cast<std::int32_t>(index);
+    }
+    state_.candidates[index] = std::move(candidate);
+  }
+
+  void append(Candidate candidate) {
+    state_.candidates.emplace_back();
+    stamp_.push_back(0);
+    put(state_.candidates.size() - 1, std::move(candidate));
+  }
+
+  /// Removes an empty candidate; the last one takes its place.
+  void remove(std::size_t index) {
+    if (index + 1 != state_.candidates.size()) put(index, std::move(state_.candidates.back()));
+    state_.candidates.pop_back();
+  }
+
+  bool move_item(std::int32_t n);
+  bool merge_candidate(std::size_t a);
+
+ private:
+  CandidateModel& model_;
+  ImageState& state_;
+  std::vector<std::int32_t> stamp_;
+  std::int32_t now_ = 0;
+};
+
+bool Partition::move_item(std::int32_t n) {
+  const auto from = static_cast<std::size_t>(state_.candidate_of[static_cast<std::size_t>(n)]);
+  const bool was_alone = state_.candidates[from].members.size() == 1;
+  const Candidate rest = changed(state_.candidates[from], n, -1);
+  const double rest_bound = was_alone ? 0.0 : rest.bound;
+
+  // The best move found: `from` becomes `home`, `to` becomes `there`, `evicted` stands alone. Empty: nothing there.
+  double best = state_.candidates[from].bound + kLeastGain;
+  bool found = false;
+  std::size_t to = from;
+  Candidate home, there, evicted;
+  if (!was_alone) {
+    Candidate single = alone(n);
+    if (rest_bound + single.bound > best) {
+      best = rest_bound + single.bound;
+      found = true;
+      home = rest;
+      evicted = std::move(single);
+    }
+  }
+  const std::int32_t source = source_of(n);
+  for_neighbours(n, [&](std::size_t c) {
+    if (c == from) return;
+    const Candidate& target = state_.candidates[c];
+    const std::int32_t other = member_of(target, source);
+    Candidate joined = changed(target, other, n);
+    const double gain = joined.bound - target.bound;
+    if (other < 0) {
+      if (rest_bound + gain <= best) return;
+      best = rest_bound + gain;
+      found = true;
+      to = c;
+      home = rest;
+      there = std::move(joined);
+      evicted = Candidate{};
+      return;
+    }
+    Candidate swapped = changed(state_.candidates[from], n, other);
+    if (swapped.bound + gain > best) {
+      best = swapped.bound + gain;
+      found = true;
+      to = c;
+      home = std::move(swapped);
+      there = joined;
+      evicted = Candidate{};
+    }
+    if (was_alone) return;  // then pushing the other out is the swap just tried
+    Candidate single = alone(other);
+    if (rest_bound + gain + single.bound > best) {
+      best = rest_bound + gain + single.bound;
+      found = true;
+      to = c;
+      home = rest;
+      there = std::move(joined);
+      evicted = std::move(single);
+    }
+  });
+  if (!found) return false;
+  if (!there.members.empty()) put(to, std::move(there));
+  if (!evicted.members.empty()) append(std::move(evicted));
+  if (home.members.empty()) {
+    remove(from);
+  } else {
+    put(from, std::move(home));
+  }
+  return true;
+}
+
+bool Partition::merge_candidate(std::size_t a) {
+  bool any = false;
+  for (bool again = true; again;) {
+    again = false;
+    next_stamp();
+    stamp_[a] = now_;
+    const std::vector<std::int32_t> members = state_.candidates[a].members;
+    for (const std::int32_t n : members) {
+      std::size_t partner = a;
+      Candidate best;
+      visit_neighbours(n, [&](std::size_t c) {
+        const Candidate& other = state_.candidates[c];
+        for (const std::int32_t m : other.members) {
+          if (member_of(state_.candidates[a], source_of(m)) >= 0) return;
+        }
+        Candidate joint;
+        joint.members = state_.candidates[a].members;
+        joint.members.insert(joint.members.end(), other.members.begin(), other.members.end());
+        model_.solve(joint);
+        if (joint.bound <= state_.candidates[a].bound + other.bound + kLeastGain) return;
+        if (!best.members.empty() && joint.bound - other.bound <= best.bound - state_.candidates[partner].bound) return;
+        partner = c;
+        best = std::move(joint);
+      });
+      if (best.members.empty()) continue;
+      put(a, std::move(best));
+      // The partner is empty now. Keep `a` valid when the last candidate takes a free place.
+      const std::size_t last = state_.candidates.size() - 1;
+      remove(partner);
+      if (a == last) a = partner;
+      any = again = true;
+      break;
+    }
+  }
+  return any;
+}
+
+}  // namespace
+
+void initial_partition(CandidateModel& model, ImageState& state) {
+  const ImageItems& image = model.image();
+  const std::size_t n = image.items.size();
+  state.candidates.clear();
+  state.candidate_of.assign(n, -1);
+  state.quiet = 0;
+  std::vector<double> support(n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto& a = image.items[i].edge;
+    for (auto k = static_cast<std::size_t>(state.neighbour_begin[i]);
+         k < static_cast<std::size_t>(state.neighbour_begin[i + 1]); ++k) {
+      const auto& b = image.items[static_cast<std::size_t>(state.neighbour[k])].edge;
+      support[i] += iou({a[0], a[1], a[2], a[3]}, {b[0], b[1], b[2], b[3]});
+    }
+  }
+  std::vector<std::int32_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    const double sa = support[static_cast<std::size_t>(a)], sb = support[static_cast<std::size_t>(b)];
+    return sa != sb ? sa > sb : a < b;
+  });
+  Partition partition(model, state);
+  for (const std::int32_t item : order) {
+    Candidate single = partition.alone(item);
+    double best = single.bound;
+    Candidate joined;
+    std::size_t where = 0;
+    partition.for_neighbours(item, [&](std::size_t c) {
+      if (partition.member_of(state.candidates[c], partition.source_of(item)) >= 0) return;
+      Candidate trial = partition.changed(state.candidates[c], -1, item);
+      if (trial.bound - state.candidates[c].bound <= best) return;
+      best = trial.bound - state.candidates[c].bound;
+      joined = std::move(trial);
+      where = c;
+    });
+    if (joined.members.empty()) {
+      partition.append(std::move(single));
+    } else {
+      partition.put(where, std::move(joined));
+    }
+  }
+}
+
+int improve_partition(CandidateModel& model, ImageState& state) {
+  Partition partition(model, state);
+  int accepted = 0;
+  for (std::size_t n = 0; n < state.candidate_of.size(); ++n) {
+    accepted += partition.move_item(static_cast<std::int32_t>(n)) ? 1 : 0;
+  }
+  for (std::size_t a = 0; a < state.candidates.size(); ++a) accepted += partition.merge_candidate(a) ? 1 : 0;
+  return accepted;
+}
+
+}  // namespace bdc::absence_aware

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "absence_aware/candidate.h"
+#include "absence_aware/image_state.h"
+
+/// The partition of an image's items into candidates. Every accepted move raises the bound.
+namespace bdc::absence_aware {
+
+/// Lists, for every item, the items whose boxes overlap it (IoU at least a small gate, best ones first when there are
+/// very many). Only these are tried together, so the work stays near linear in a crowded image.
+void find_neighbours(const ImageItems& image, ImageState& state);
+
+/// First partition: items in the order of how well others agree with them, each into the candidate that gains most.
+void initial_partition(CandidateModel& model, ImageState& state);
+
+/// Tries for each item: leave, move to a neighbouring candidate, change places with the same source's item there, or
+/// push that item out; then tries to merge neighbouring candidates. Returns the number of accepted moves.
+int improve_partition(CandidateModel& model, ImageState& state);
+
+}  // namespace bdc::absence_aware

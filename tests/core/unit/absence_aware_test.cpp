@@ -1,0 +1,526 @@
+#include "bdc/core/absence_aware.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+
+#include "bdc/core/error.h"
+
+namespace {
+
+using bdc::AbsenceAwareOptions;
+using bdc::AbsenceAwareResult;
+using bdc::AbsenceAwareUpdate;
+using bdc::Box;
+using bdc::CrowdData;
+using bdc::Predictions;
+
+CrowdData empty_crowd(std::size_t images, std::size_t annotators, std::size_t classes) {
+  CrowdData crowd;
+  crowd.images.resize(images);
+  crowd.annotators.resize(annotators);
+  crowd.classes.resize(classes);
+  for (std::size_t i = 0; i < images; ++i) {
+    crowd.images[i].id = {std::to_string(i), true};
+    crowd.images[i].width = 640;
+    crowd.images[i].height = 480;
+  }
+  for (std::size_t k = 0; k < annotators; ++k) crowd.annotators[k].id = {std::to_string(k), true};
+  for (std::size_t j = 0; j < classes; ++j) crowd.classes[j].id = {std::to_string(j), true};
+  crowd.assignments_known = true;
+  return crowd;
+}
+
+struct Skill {
+  double right = 0.8, recall = 0.9, noise = 0.05, spurious = 0.2, bias = 0.0;
+};
+
+struct Scene {
+  CrowdData crowd;  // with truth
+  Predictions predictions;
+};
+
+/// A random crowd: scenes of a few objects, everyone sees an image with probability `coverage`.
+Scene make_scene(unsigned seed, std::size_t images, std::size_t classes, const std::vector<Skill>& skills,
+                 double coverage) {
+  std::mt19937 rng(seed);
+  const auto uniform = [&](double a, double b) { return std::uniform_real_distribution<double>(a, b)(rng); };
+  const auto normal = [&](double sd) { return std::normal_distribution<double>(0, sd)(rng); };
+  const auto any_class = [&] {
+    return static_cast<std::int32_t>(std::uniform_int_distribution<std::size_t>(0, classes - 1)(rng));
+  };
+  const auto any_box = [&] {
+    const double w = uniform(20, 250), h = uniform(20, 250), x = uniform(0, 640 - w), y = uniform(0, 480 - h);
+    return Box{x, y, x + w, y + h};
+  };
+  const auto drawn = [&](const Box& b, const Skill& s) {
+    const double w = b.width(), h = b.height();
+    Box d{b.x1 + w * (s.bias + normal(s.noise)), b.y1 + h * normal(s.noise), b.x2 + w * (s.bias + normal(s.noise)),
+          b.y2 + h * normal(s.noise)};
+    if (d.x2 - d.x1 < 2) d.x2 = d.x1 + 2;
+    if (d.y2 - d.y1 < 2) d.y2 = d.y1 + 2;
+    return d;
+  };
+  Scene scene{empty_crowd(images, skills.size(), classes), {}};
+  Predictions& p = scene.predictions;
+  p.num_classes = static_cast<int>(classes);
+  p.begin.push_back(0);
+  const auto predict = [&](const Box& box, std::int32_t label, double score) {
+    p.box.push_back(box);
+    p.score.push_back(score);
+    const double rest = classes > 1 ? (1 - score) / static_cast<double>(classes - 1) : 0;
+    for (std::size_t j = 0; j < classes; ++j) {
+      p.class_probs.push_back(classes == 1 ? 1.0 : static_cast<std::size_t>(label) == j ? score : rest);
+    }
+  };
+  for (std::size_t i = 0; i < images; ++i) {
+    const auto image = static_cast<std::int32_t>(i);
+    std::vector<bdc::TruthBox> truth;
+    for (int n = std::poisson_distribution<int>(2.0)(rng); n > 0; --n) truth.push_back({any_box(), image, any_class()});
+    scene.crowd.truth.insert(scene.crowd.truth.end(), truth.begin(), truth.end());
+    for (std::size_t k = 0; k < skills.size(); ++k) {
+      if (uniform(0, 1) >= coverage) continue;
+      const auto annotator = static_cast<std::int32_t>(k);
+      scene.crowd.assignments.push_back({image, annotator});
+      for (const bdc::TruthBox& t : truth) {
+        if (uniform(0, 1) >= skills[k].recall) continue;
+        const std::int32_t label = uniform(0, 1) < skills[k].right ? t.label : any_class();
+        scene.crowd.annotations.push_back({drawn(t.box, skills[k]), image, label, annotator});
+      }
+      if (uniform(0, 1) < skills[k].spurious) {
+        scene.crowd.annotations.push_back({any_box(), image, any_class(), annotator});
+      }
+    }
+    for (const bdc::TruthBox& t : truth) {
+      if (uniform(0, 1) < 0.9) predict(drawn(t.box, Skill{}), t.label, uniform(0.6, 1.0));
+    }
+    if (uniform(0, 1) < 0.4) predict(any_box(), any_class(), uniform(0.2, 0.6));
+    p.begin.push_back(p.box.size());
+  }
+  scene.crowd.has_truth = true;
+  scene.crowd.finalize();
+  return scene;
+}
+
+std::vector<Skill> random_skills(unsigned seed, std::size_t annotators) {
+  std::mt19937 rng(seed + 1000);
+  const auto uniform = [&](double a, double b) { return std::uniform_real_distribution<double>(a, b)(rng); };
+  std::vector<Skill> skills(annotators);
+  for (Skill& s : skills) {
+    s = {uniform(0.1, 1.0), uniform(0.3, 1.0), std::exp(uniform(std::log(0.01), std::log(0.5))), uniform(0, 1.5),
+         uniform(-0.1, 0.1)};
+  }
+  return skills;
+}
+
+void expect_sane(const AbsenceAwareResult& r, std::size_t images) {
+  const auto& t = r.targets;
+  const std::size_t n = t.box.size(), J = static_cast<std::size_t>(t.num_classes);
+  ASSERT_EQ(t.begin.size(), images + 1);
+  EXPECT_EQ(t.begin.back(), n);
+  ASSERT_EQ(t.class_probs.size(), n * J);
+  ASSERT_EQ(t.existence.size(), n);
+  ASSERT_EQ(t.box_std.size(), n);
+  for (std::size_t i = 0; i < n; ++i) {
+    EXPECT_TRUE(t.box[i].valid());
+    EXPECT_GE(t.existence[i], 0);
+    EXPECT_LE(t.existence[i], 1);
+    EXPECT_EQ(t.weight[i], t.existence[i]);
+    EXPECT_GE(t.score[i], 0);
+    EXPECT_LE(t.score[i], t.existence[i]);
+    const auto row = t.class_probs.begin() + static_cast<std::ptrdiff_t>(i * J);
+    EXPECT_NEAR(std::accumulate(row, row + static_cast<std::ptrdiff_t>(J), 0.0), 1.0, 1e-12);
+    for (const double sd : t.box_std[i]) {
+      EXPECT_GT(sd, 0);
+      EXPECT_TRUE(std::isfinite(sd));
+    }
+  }
+}
+
+void expect_same_bits(const AbsenceAwareResult& a, const AbsenceAwareResult& b) {
+  EXPECT_EQ(a.bound, b.bound);
+  EXPECT_EQ(a.targets.box, b.targets.box);
+  EXPECT_EQ(a.targets.class_probs, b.targets.class_probs);
+  EXPECT_EQ(a.targets.existence, b.targets.existence);
+  EXPECT_EQ(a.targets.box_std, b.targets.box_std);
+  EXPECT_EQ(a.targets.score, b.targets.score);
+  EXPECT_EQ(a.beliefs.log_confusion.value, b.beliefs.log_confusion.value);
+}
+
+class RandomCrowds : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(RandomCrowds, NoUpdateLowersTheBound) {
+  const unsigned seed = GetParam();
+  const std::size_t classes = 1 + seed % 7, annotators = 1 + seed % 9, images = 5 + 7 * (seed % 5);
+  Scene scene = make_scene(seed, images, classes, random_skills(seed, annotators), seed % 3 == 0 ? 0.5 : 1.0);
+  if (seed % 4 == 1) {  // nobody said who saw what
+    scene.crowd.assignments.clear();
+    scene.crowd.assignments_known = false;
+    scene.crowd.finalize();
+  }
+  const Predictions* predictions = seed % 2 == 0 ? &scene.predictions : nullptr;
+  AbsenceAwareOptions options;
+  options.max_rounds = 15;
+  options.tolerance = 0;
+  options.threads = 1;
+  double last = -std::numeric_limits<double>::infinity();
+  std::set<AbsenceAwareUpdate> updates;
+  options.observer = [&](AbsenceAwareUpdate update, double bound) {
+    updates.insert(update);
+    ASSERT_TRUE(std::isfinite(bound));
+    EXPECT_GE(bound, last - 1e-9 * std::abs(bound)) << "update " << static_cast<int>(update) << ", seed " << seed;
+    last = bound;
+  };
+  const AbsenceAwareResult result = run_absence_aware(scene.crowd, predictions, options);
+  EXPECT_EQ(updates.size(), 5U);
+  EXPECT_GT(result.bound.back(), result.bound.front());
+  expect_sane(result, images);
+
+  // The same with what was counted here as evidence from before.
+  options.prior_evidence = &result.evidence;
+  options.priors = &result.beliefs.priors;
+  options.max_rounds = 5;
+  last = -std::numeric_limits<double>::infinity();
+  expect_sane(run_absence_aware(scene.crowd, predictions, options), images);
+}
+
+INSTANTIATE_TEST_SUITE_P(AbsenceAware, RandomCrowds, ::testing::Range(0U, 50U));
+
+TEST(AbsenceAware, FindsTheObjectsTheirClassesAndTheirBoxes) {
+  const Scene scene = make_scene(3, 200, 5, std::vector<Skill>(7), 1.0);
+  const AbsenceAwareResult r = run_absence_aware(scene.crowd, nullptr);
+  EXPECT_TRUE(r.converged);
+  std::size_t found = 0, right = 0;
+  double iou_sum = 0, existence_of_found = 0, existence_of_others = 0;
+  std::vector<char> used(r.targets.box.size(), 0);
+  for (const bdc::TruthBox& t : scene.crowd.truth) {
+    const auto image = static_cast<std::size_t>(t.image);
+    std::size_t best = r.targets.begin[image + 1];
+    double best_iou = 0.5;
+    for (std::size_t n = r.targets.begin[image]; n < r.targets.begin[image + 1]; ++n) {
+      if (used[n] != 0 || iou(r.targets.box[n], t.box) <= best_iou) continue;
+      best_iou = iou(r.targets.box[n], t.box);
+      best = n;
+    }
+    if (best == r.targets.begin[image + 1]) continue;
+    used[best] = 1;
+    ++found;
+    iou_sum += best_iou;
+    existence_of_found += r.targets.existence[best];
+    const auto row = r.targets.class_probs.begin() + static_cast<std::ptrdiff_t>(best * 5);
+    right += std::max_element(row, row + 5) - row == t.label ? 1 : 0;
+  }
+  std::size_t others = 0;
+  for (std::size_t n = 0; n < used.size(); ++n) {
+    if (used[n] != 0) continue;
+    ++others;
+    existence_of_others += r.targets.existence[n];
+  }
+  const auto share = [](double part, std::size_t whole) { return part / static_cast<double>(whole); };
+  EXPECT_GT(share(static_cast<double>(found), scene.crowd.truth.size()), 0.97);
+  EXPECT_GT(share(static_cast<double>(right), found), 0.97);
+  EXPECT_GT(share(iou_sum, found), 0.9);
+  EXPECT_GT(share(existence_of_found, found), 0.98);
+  if (others > 0) {
+    EXPECT_LT(share(existence_of_others, others), 0.3);
+  }
+}
+
+TEST(AbsenceAware, BoxDeviationsAreOfTheSizeOfTheErrors) {
+  const Scene scene = make_scene(5, 300, 1, std::vector<Skill>(6), 1.0);
+  const AbsenceAwareResult r = run_absence_aware(scene.crowd, nullptr);
+  double square = 0, count = 0;
+  for (const bdc::TruthBox& t : scene.crowd.truth) {
+    const auto image = static_cast<std::size_t>(t.image);
+    for (std::size_t n = r.targets.begin[image]; n < r.targets.begin[image + 1]; ++n) {
+      const Box& b = r.targets.box[n];
+      if (iou(b, t.box) < 0.7 || b.x1 < 1 || b.x2 > 639) continue;
+      const double z = (b.x1 - t.box.x1) / r.targets.box_std[n][0];
+      square += z * z;
+      count += 1;
+    }
+  }
+  ASSERT_GT(count, 300);
+  EXPECT_GT(square / count, 0.6);
+  EXPECT_LT(square / count, 1.6);
+}
+
+TEST(AbsenceAware, LearnsWhatWasPlantedOfEveryAnnotator) {
+  std::vector<Skill> skills(6);
+  skills[1].noise = 0.15;
+  skills[2].recall = 0.5;
+  skills[3].spurious = 0.9;
+  skills[4].right = 0.2;
+  skills[5].bias = 0.1;
+  const Scene scene = make_scene(7, 600, 4, skills, 1.0);
+  const AbsenceAwareResult r = run_absence_aware(scene.crowd, nullptr);
+  const auto& s = r.beliefs.source;
+  const auto noise = [&](std::size_t k) {  // in box sizes, for a box of the reference size
+    return 1 / std::sqrt(s[k].precision[1]);
+  };
+  EXPECT_NEAR(noise(0), 0.05, 0.015);
+  EXPECT_NEAR(noise(1), 0.15, 0.04);
+  EXPECT_NEAR(s[0].mean_recall(), 0.9, 0.04);
+  EXPECT_NEAR(s[2].mean_recall(), 0.5, 0.05);
+  EXPECT_NEAR(s[0].mean_spurious(), 0.2, 0.08);
+  EXPECT_NEAR(s[3].mean_spurious(), 0.9, 0.12);
+  EXPECT_NEAR(s[5].bias[0] - s[0].bias[0], 0.1, 0.025);
+  EXPECT_NEAR(s[5].bias[1] - s[0].bias[1], 0.0, 0.02);
+  EXPECT_GT(s[0].right_strength / s[0].wrong_strength, 2 * s[4].right_strength / s[4].wrong_strength);
+}
+
+TEST(AbsenceAware, AnAnnotatorWhoLookedAndDrewNothingIsEvidenceAgainst) {
+  // Annotator 0 draws a lone box in the last image. In one crowd the others saw that image, in the other they did not.
+  const auto existence = [](bool others_saw) {
+    Scene scene = make_scene(11, 100, 2, std::vector<Skill>(5), 1.0);
+    CrowdData& crowd = scene.crowd;
+    crowd.images.push_back(crowd.images.back());
+    crowd.truth.clear();
+    crowd.truth_covers.clear();
+    crowd.has_truth = false;
+    const auto last = static_cast<std::int32_t>(crowd.images.size() - 1);
+    crowd.annotations.push_back({{100, 100, 200, 200}, last, 0, 0});
+    for (std::int32_t k = 1; k < 5 && others_saw; ++k) crowd.assignments.push_back({last, k});
+    crowd.finalize();
+    AbsenceAwareOptions options;
+    options.min_existence = 0;
+    const AbsenceAwareResult r = run_absence_aware(crowd, nullptr, options);
+    EXPECT_EQ(r.targets.begin[101] - r.targets.begin[100], 1U);
+    return r.targets.existence.back();
+  };
+  EXPECT_LT(existence(true), 0.02);
+  EXPECT_GT(existence(false), 0.6);
+}
+
+TEST(AbsenceAware, WorksWhenNobodySaidWhoSawWhat) {
+  Scene scene = make_scene(13, 60, 3, std::vector<Skill>(5), 1.0);
+  scene.crowd.assignments.clear();
+  scene.crowd.assignments_known = false;
+  scene.crowd.finalize();
+  const AbsenceAwareResult r = run_absence_aware(scene.crowd, nullptr);
+  expect_sane(r, 60);
+  EXPECT_GE(r.targets.box.size(), scene.crowd.truth.size() * 9 / 10);
+}
+
+TEST(AbsenceAware, AcceptsImagesAndCrowdsWithNothingInThem) {
+  CrowdData nothing = empty_crowd(0, 0, 0);
+  nothing.finalize();
+  expect_sane(run_absence_aware(nothing, nullptr), 0);
+
+  CrowdData blank = empty_crowd(3, 2, 2);
+  for (std::int32_t i = 0; i < 3; ++i) blank.assignments.push_back({i, 0});
+  blank.finalize();
+  const AbsenceAwareResult r = run_absence_aware(blank, nullptr);
+  expect_sane(r, 3);
+  EXPECT_TRUE(r.targets.box.empty());
+
+  CrowdData one = empty_crowd(3, 2, 2);
+  one.annotations.push_back({{10, 10, 50, 60}, 1, 1, 0});
+  one.finalize();
+  expect_sane(run_absence_aware(one, nullptr), 3);
+  EXPECT_EQ(run_absence_aware(one, nullptr).targets.begin, (std::vector<std::size_t>{0, 0, 1, 1}));
+}
+
+TEST(AbsenceAware, OneAnnotatorsBoxesAreTheConsensus) {
+  const Scene scene = make_scene(17, 40, 3, std::vector<Skill>(1), 1.0);
+  AbsenceAwareOptions options;
+  options.min_existence = 0;
+  const AbsenceAwareResult r = run_absence_aware(scene.crowd, nullptr, options);
+  expect_sane(r, 40);
+  ASSERT_EQ(r.targets.box.size(), scene.crowd.annotations.size());
+  for (const bdc::Annotation& a : scene.crowd.annotations) {
+    const Box inside{std::max(0.0, a.box.x1), std::max(0.0, a.box.y1), std::min(640.0, a.box.x2),
+                     std::min(480.0, a.box.y2)};
+    double best = 0;
+    const auto image = static_cast<std::size_t>(a.image);
+    for (std::size_t n = r.targets.begin[image]; n < r.targets.begin[image + 1]; ++n) {
+      best = std::max(best, iou(inside, r.targets.box[n]));
+    }
+    EXPECT_GT(best, 0.99);
+  }
+  for (const double e : r.targets.existence) EXPECT_GT(e, 0.5);
+}
+
+TEST(AbsenceAware, SameBitsForAnyNumberOfThreads) {
+  const Scene scene = make_scene(19, 120, 4, random_skills(19, 9), 0.7);
+  AbsenceAwareOptions options;
+  options.max_rounds = 6;
+  options.threads = 1;
+  const AbsenceAwareResult one = run_absence_aware(scene.crowd, &scene.predictions, options);
+  for (const int threads : {2, 5}) {
+    options.threads = threads;
+    expect_same_bits(one, run_absence_aware(scene.crowd, &scene.predictions, options));
+  }
+}
+
+TEST(AbsenceAware, SurvivesBoxesOfOnePixelAndBoxesThatAgreeExactly) {
+  CrowdData crowd = empty_crowd(4, 3, 2);
+  for (std::int32_t i = 0; i < 4; ++i) {
+    for (std::int32_t k = 0; k < 3; ++k) {
+      const double x = 10.0 * (i + 1);
+      crowd.annotations.push_back({{x, x, x + 1, x + 1}, i, k % 2, k});
+      crowd.annotations.push_back({{100, 100, 300, 300}, i, 0, k});
+      crowd.annotations.push_back({{0, 0, 640, 480}, i, 1, k});
+      crowd.annotations.push_back({{-5, -5, 0.5, 0.5}, i, 1, k});
+    }
+  }
+  crowd.finalize();
+  const AbsenceAwareResult r = run_absence_aware(crowd, nullptr);
+  expect_sane(r, 4);
+  EXPECT_EQ(r.targets.box.size(), 16U);
+}
+
+TEST(AbsenceAware, ManyOverlappingBoxesInOneImageStayAffordable) {
+  CrowdData crowd = empty_crowd(2, 5, 3);
+  std::mt19937 rng(23);
+  std::uniform_real_distribution<double> place(0, 400), size(20, 200);
+  for (int n = 0; n < 2500; ++n) {  // 500 a head, all over each other
+    const double x = place(rng), y = place(rng);
+    crowd.annotations.push_back({{x, y, x + size(rng), y + size(rng)}, 0, n % 3, n % 5});
+  }
+  crowd.finalize();
+  AbsenceAwareOptions options;
+  options.max_rounds = 3;
+  options.min_existence = 0;
+  const AbsenceAwareResult r = run_absence_aware(crowd, nullptr, options);
+  expect_sane(r, 2);
+  EXPECT_GE(r.targets.box.size(), 500U);  // no candidate holds two boxes of one annotator
+}
+
+TEST(AbsenceAware, ADetectorSettlesWhatTheCrowdLeavesOpen) {
+  // Two annotators, always of different opinions on the class; the detector is right.
+  Scene scene = make_scene(29, 80, 2, std::vector<Skill>(2), 1.0);
+  for (bdc::Annotation& a : scene.crowd.annotations) {
+    if (a.annotator == 1) a.label = static_cast<std::int32_t>((a.image * 7 + 3) % 2);
+  }
+  const AbsenceAwareResult without = run_absence_aware(scene.crowd, nullptr);
+  const AbsenceAwareResult with = run_absence_aware(scene.crowd, &scene.predictions);
+  expect_sane(with, 80);
+  ASSERT_EQ(with.beliefs.source.size(), 3U);
+  EXPECT_GT(with.beliefs.source[2].mean_recall(), 0.75);
+  const auto doubt = [](const AbsenceAwareResult& r) {
+    double sum = 0, weight = 0;
+    for (std::size_t n = 0; n < r.targets.box.size(); ++n) {
+      sum += r.targets.existence[n] * std::min(r.targets.class_probs[2 * n], r.targets.class_probs[2 * n + 1]);
+      weight += r.targets.existence[n];
+    }
+    return sum / weight;
+  };
+  EXPECT_LT(doubt(with), doubt(without));
+}
+
+TEST(AbsenceAware, BoxesThatAreNoBoxesAreSkippedAndCounted) {
+  Scene scene = make_scene(31, 10, 2, std::vector<Skill>(3), 1.0);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  scene.crowd.annotations.push_back({{10, 10, 10, 20}, 0, 0, 0});
+  scene.crowd.annotations.push_back({{nan, 10, 30, 20}, 1, 0, 1});
+  scene.crowd.annotations.push_back({{30, 10, 10, 20}, 2, 0, 1});
+  scene.crowd.finalize();
+  const AbsenceAwareResult r = run_absence_aware(scene.crowd, nullptr);
+  EXPECT_EQ(r.skipped_boxes, 3U);
+  expect_sane(r, 10);
+}
+
+TEST(AbsenceAware, PredictionsOfAnotherDataSetAreRefused) {
+  Scene scene = make_scene(37, 5, 2, std::vector<Skill>(2), 1.0);
+  Predictions other = scene.predictions;
+  other.begin.pop_back();
+  EXPECT_THROW((void)run_absence_aware(scene.crowd, &other), bdc::DataError);
+  other = scene.predictions;
+  other.num_classes = 3;
+  EXPECT_THROW((void)run_absence_aware(scene.crowd, &other), bdc::DataError);
+}
+
+bdc::ImageLabels labels_of(const Scene& scene, std::size_t i) {
+  bdc::ImageLabels labels;
+  labels.width = scene.crowd.images[i].width;
+  labels.height = scene.crowd.images[i].height;
+  const auto& c = scene.crowd;
+  labels.annotations = {c.annotations.data() + c.annotation_begin[i],
+                        c.annotation_begin[i + 1] - c.annotation_begin[i]};
+  labels.seen_by = {c.assignments.data() + c.assignment_begin[i], c.assignment_begin[i + 1] - c.assignment_begin[i]};
+  const auto& p = scene.predictions;
+  const std::size_t first = p.begin[i], count = p.begin[i + 1] - first, J = static_cast<std::size_t>(p.num_classes);
+  labels.prediction_box = {p.box.data() + first, count};
+  labels.prediction_score = {p.score.data() + first, count};
+  labels.prediction_class_probs = {p.class_probs.data() + first * J, count * J};
+  return labels;
+}
+
+TEST(AbsenceAware, OneImageAtATimeGivesTheTargetsOfTheFit) {
+  const Scene scene = make_scene(41, 80, 3, std::vector<Skill>(5), 1.0);
+  const AbsenceAwareResult fit = run_absence_aware(scene.crowd, &scene.predictions);
+  std::size_t same = 0, all = 0;
+  for (std::size_t i = 0; i < 80; ++i) {
+    const bdc::Targets t = consensus_of_image(fit.beliefs, labels_of(scene, i), 0.5, nullptr);
+    for (std::size_t n = fit.targets.begin[i]; n < fit.targets.begin[i + 1]; ++n) {
+      if (fit.targets.existence[n] < 0.5) continue;
+      ++all;
+      same += std::any_of(t.box.begin(), t.box.end(), [&](const Box& b) { return iou(b, fit.targets.box[n]) > 0.98; });
+    }
+  }
+  ASSERT_GT(all, 100U);
+  EXPECT_GE(same * 100, all * 99);
+}
+
+TEST(AbsenceAware, TrainingOneImageAtATimeLearnsTheSameAnnotatorsAndShardsAdd) {
+  const Scene scene = make_scene(43, 150, 3, random_skills(43, 6), 1.0);
+  const AbsenceAwareResult fit = run_absence_aware(scene.crowd, &scene.predictions);
+  bdc::AbsenceAwareBeliefs beliefs = bdc::initial_beliefs(scene.crowd, true);
+  beliefs.priors.size_power = fit.beliefs.priors.size_power;  // the scale that precisions are measured on
+  beliefs.priors.tail = fit.beliefs.priors.tail;
+  for (int epoch = 0; epoch < 12; ++epoch) {
+    bdc::AbsenceAwareEvidence first = bdc::empty_evidence(beliefs), second = first, whole = first;
+    for (std::size_t i = 0; i < 150; ++i) {
+      (void)consensus_of_image(beliefs, labels_of(scene, i), 0.01, i < 70 ? &first : &second);
+      (void)consensus_of_image(beliefs, labels_of(scene, i), 0.01, &whole);
+    }
+    first.merge(second);
+    for (std::size_t k = 0; k < 7; ++k) {
+      EXPECT_NEAR(first.source[k].found, whole.source[k].found, 1e-9);
+      EXPECT_NEAR(first.source[k].square[2], whole.source[k].square[2], 1e-9);
+      EXPECT_NEAR(first.source[k].missed, whole.source[k].missed, 1e-9);
+    }
+    update_beliefs(beliefs, first);
+  }
+  for (std::size_t k = 0; k < 7; ++k) {
+    EXPECT_NEAR(beliefs.source[k].mean_recall(), fit.beliefs.source[k].mean_recall(), 0.05);
+    EXPECT_NEAR(std::log(beliefs.source[k].precision[0] / fit.beliefs.source[k].precision[0]), 0, 0.4);
+  }
+}
+
+TEST(AbsenceAware, EvidenceFromBeforeMakesASmallCrowdAsGoodAsALargeOne) {
+  std::vector<Skill> skills(4);
+  skills[0].noise = 0.02;
+  skills[1].noise = skills[2].noise = skills[3].noise = 0.2;
+  const Scene large = make_scene(47, 300, 1, skills, 1.0), small = make_scene(48, 6, 1, skills, 1.0);
+  const AbsenceAwareResult before = run_absence_aware(large.crowd, nullptr);
+  AbsenceAwareOptions options;
+  options.prior_evidence = &before.evidence;
+  options.priors = &before.beliefs.priors;
+  const AbsenceAwareResult r = run_absence_aware(small.crowd, nullptr, options);
+  const AbsenceAwareResult alone = run_absence_aware(small.crowd, nullptr);
+  const auto ratio = [](const AbsenceAwareResult& x) {
+    return x.beliefs.source[0].precision[0] / x.beliefs.source[1].precision[0];
+  };
+  EXPECT_GT(ratio(before), 10);
+  EXPECT_GT(ratio(r), 10);
+  EXPECT_LT(ratio(alone), ratio(r));
+}
+
+TEST(AbsenceAware, EvidenceOfDifferentCrowdsDoesNotMerge) {
+  const Scene a = make_scene(53, 5, 2, std::vector<Skill>(2), 1.0),
+              b = make_scene(53, 5, 2, std::vector<Skill>(3), 1.0);
+  bdc::AbsenceAwareEvidence x = bdc::empty_evidence(bdc::initial_beliefs(a.crowd, false));
+  const bdc::AbsenceAwareEvidence y = bdc::empty_evidence(bdc::initial_beliefs(b.crowd, false));
+  EXPECT_THROW(x.merge(y), std::invalid_argument);
+}
+
+}  // namespace
