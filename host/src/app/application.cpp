@@ -37,6 +37,11 @@ int parse_and_run(int argc, char** argv) {
   app.require_subcommand(1);
   Action action;
   add_train(app, action);
+  add_aggregate(app, action);
+  add_eval(app, action);
+  add_validate(app, action);
+  add_convert(app, action);
+  add_annotators(app, action);
   add_plugins(app, action);
   add_config(app, action);
   add_version(app, action);

@@ -1,8 +1,5 @@
 #include "config/json_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -11,6 +8,7 @@
 #include <vector>
 
 #include "app/user_error.h"
+#include "bdc/core/io/atomic_file.h"
 #include "text/nearest.h"
 
 namespace bdc::host {
@@ -83,24 +81,13 @@ std::string type_of(const Json& value) {
 }
 
 void write_file_atomically(const fs::path& path, const std::string& bytes) {
-  const fs::path temporary = path.string() + ".tmp" + std::to_string(::getpid());
-  const auto give_up = [&](const char* doing, int fd) {
-    const std::string reason = std::strerror(errno);
-    if (fd >= 0) ::close(fd);
-    ::unlink(temporary.c_str());
-    throw UserError(ExitCode::failure, path.string() + ": cannot " + doing + ": " + reason);
-  };
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) give_up("create", fd);
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = ::write(fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) give_up("write", fd);
-    done += static_cast<std::size_t>(n);
+  try {
+    AtomicFile file(path.string());
+    file.stream().write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.commit();
+  } catch (const std::exception& e) {
+    throw UserError(ExitCode::failure, path.string() + ": cannot be written: " + e.what());
   }
-  if (::fsync(fd) != 0) give_up("sync", fd);
-  if (::close(fd) != 0) give_up("close", -1);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) give_up("rename the finished file to", -1);
 }
 
 }  // namespace bdc::host

@@ -16,8 +16,7 @@ using Json = nlohmann::ordered_json;
 /// "an object", "a string", "null"...: what a value is, for messages.
 [[nodiscard]] std::string type_of(const Json& value);
 
-/// Writes text to a temporary name beside `path`, syncs, and renames, so that no partial file is ever seen.
-/// Throws UserError (exit 1) when that fails.
+/// Writes a whole file through bdc::AtomicFile. Throws UserError (exit 1) when that fails; what was there before stays.
 void write_file_atomically(const std::filesystem::path& path, const std::string& bytes);
 
 }  // namespace bdc::host

@@ -17,6 +17,8 @@ class Progress {
 
   /// Rewrites the live line, at most ten times a second. Nothing when not on a terminal.
   void live(const std::string& text);
+  /// Takes the live line away, before something else is printed.
+  void finish() { clear(); }
   /// A line that stays.
   void line(const std::string& text);
 

@@ -1,0 +1,61 @@
+#include "verbs/annotator_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include "text/nearest.h"
+#include "text/table.h"
+
+namespace bdc::host {
+namespace {
+
+std::string who(const AnnotatorEvidence& annotator) {
+  return printable(annotator.name.empty() ? annotator.id.text : annotator.name, 40);
+}
+
+}  // namespace
+
+double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k) {
+  if (!posteriors.has_existence) return posteriors.accuracy(k);
+  return posteriors.mean_recall(k) * posteriors.accuracy(k) / (1 + posteriors.mean_spurious_per_image(k));
+}
+
+std::vector<std::size_t> annotators_by_quality(const AnnotatorPosteriors& posteriors) {
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (std::size_t k = 0; k < posteriors.annotators.size(); ++k) {
+    if (posteriors.annotators[k].images > 0) ranked.emplace_back(-annotator_quality(posteriors, k), k);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::size_t> out;
+  for (const auto& [quality, k] : ranked) out.push_back(k);
+  return out;
+}
+
+void print_annotators(std::ostream& out, const AnnotatorPosteriors& posteriors, std::size_t ends) {
+  const auto order = annotators_by_quality(posteriors);
+  Table table({"annotator", "images", "boxes", "quality", "recall", "spurious/image", "class accuracy", "box noise"});
+  for (std::size_t c = 1; c < 8; ++c) table.align_right(c);
+  const auto row = [&](std::size_t k) {
+    const auto& a = posteriors.annotators[k];
+    double trace = 0;
+    for (const double precision : posteriors.box(k).precision()) trace += 1 / precision;
+    const double noise = std::sqrt(trace / 4);
+    const auto known = [&](double value) { return posteriors.has_existence ? fixed(value, 3) : std::string("-"); };
+    table.add({who(a), fixed(a.images, 0), fixed(a.annotations, 0), fixed(annotator_quality(posteriors, k), 3),
+               known(posteriors.mean_recall(k)), known(posteriors.mean_spurious_per_image(k)),
+               fixed(posteriors.accuracy(k), 3), fixed(noise, 3)});
+  };
+  const bool all = ends == 0 || order.size() <= 2 * ends + 1;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (all || i < ends || i + ends >= order.size()) row(order[i]);
+    if (!all && i == ends) {
+      table.add({"... " + std::to_string(order.size() - 2 * ends) + " more", "", "", "", "", "", "", ""});
+    }
+  }
+  table.print(out);
+  const auto silent = posteriors.annotators.size() - order.size();
+  if (silent > 0) out << silent << " annotators saw no image\n";
+}
+
+}  // namespace bdc::host

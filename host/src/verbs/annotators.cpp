@@ -1,0 +1,55 @@
+#include <fstream>
+#include <iostream>
+
+#include "app/user_error.h"
+#include "app/verb.h"
+#include "bdc/core/annotator_posteriors.h"
+#include "bdc/core/io/atomic_file.h"
+#include "verbs/annotator_table.h"
+
+namespace bdc::host {
+namespace {
+
+struct Flags {
+  std::vector<std::string> files;
+  std::string merged;
+  std::size_t ends = 0;
+};
+
+AnnotatorPosteriors read(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw UserError(ExitCode::data, file + ": cannot be opened");
+  return read_annotator_posteriors(in, file);
+}
+
+int annotators(const Flags& flags) {
+  AnnotatorPosteriors all = read(flags.files[0]);
+  for (std::size_t i = 1; i < flags.files.size(); ++i) all = merge(all, read(flags.files[i]));
+  if (!flags.merged.empty()) {
+    AtomicFile out(flags.merged);
+    write_annotator_posteriors(out.stream(), all);
+    out.commit();
+    std::cerr << "wrote " << flags.merged << "\n";
+  }
+  std::cout << "profile " << all.profile << ", " << all.classes.size() << " classes\n";
+  print_annotators(std::cout, all, flags.ends);
+  return 0;
+}
+
+}  // namespace
+
+void add_annotators(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("annotators", "Show what was learnt of the annotators; merge such files");
+  const auto flags = std::make_shared<Flags>();
+  verb->add_option("files", flags->files, "what `aggregate --annotators` wrote; several are merged")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("--merge", flags->merged, "write the merged evidence here")->type_name("FILE");
+  verb->add_option("--ends", flags->ends, "show only the best and worst N")->type_name("N");
+  verb->footer(
+      "quality = recall * class accuracy / (1 + spurious boxes per image).\n"
+      "Example:\n  bdc-host annotators monday.json tuesday.json --merge both.json");
+  verb->callback([=, &action] { action = [=] { return annotators(*flags); }; });
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,125 @@
+#include <iostream>
+
+#include "app/user_error.h"
+#include "app/verb.h"
+#include "bdc/core/io/coco.h"
+#include "bdc/core/metrics/aggregation_ap.h"
+#include "config/json_file.h"
+#include "text/table.h"
+
+namespace bdc::host {
+namespace {
+
+struct Flags {
+  std::string predictions, truth;
+  std::vector<double> ious;
+  std::vector<int> max_detections;
+  int threads = 0;
+  bool per_class = false, json = false;
+};
+
+std::string cell(double value) {
+  return value < 0 ? "-" : fixed(value, 4);
+}
+
+CocoEvalResult evaluate_file(const Flags& flags, const CrowdData& truth) {
+  const auto rank = rank_by_id(truth.images);
+  std::vector<CocoDetection> detections;
+  ResultOptions reading;
+  reading.allow_empty_boxes = true;
+  scan_coco_results(flags.predictions, truth, reading, [&](const CocoResult& r) {
+    detections.push_back(
+        {{r.xywh[0], r.xywh[1], r.xywh[2], r.xywh[3]}, r.score, rank[static_cast<std::size_t>(r.image)], r.label});
+  });
+  CocoEvalOptions options;
+  options.threads = flags.threads;
+  if (!flags.ious.empty()) options.iou_thresholds = flags.ious;
+  if (!flags.max_detections.empty()) options.max_detections = flags.max_detections;
+  options.extra_ious = {0.4};
+  return coco_evaluate(detections, coco_truth(truth), truth.images.size(), truth.classes.size(), options);
+}
+
+Json to_json(const CocoEvalResult& result, const CrowdData& truth, bool per_class) {
+  Json out = Json::object();
+  const auto number = [](double value) { return value < 0 ? Json(nullptr) : Json(value); };
+  for (std::size_t i = 0; i < result.stats.size(); ++i) out[coco_stat_names()[i]] = number(result.stats[i]);
+  if (!per_class) return out;
+  for (std::size_t c = 0; c < result.classes.size(); ++c) {
+    const auto& one = result.classes[c];
+    out["classes"].push_back({{"name", truth.classes[c].name},
+                              {"AP", number(one.ap)},
+                              {"AP50", number(one.ap50)},
+                              {"AP75", number(one.ap75)},
+                              {"AP40", number(one.ap_per_extra_iou[0])},
+                              {"objects", one.truth_count}});
+  }
+  return out;
+}
+
+void print(const CocoEvalResult& result, const CrowdData& truth, bool per_class) {
+  static const char* const meaning[] = {"mean over IoU (.50:.95 unless --iou says otherwise)",
+                                        "at IoU .50",
+                                        "at IoU .75",
+                                        "objects below 32 x 32 pixels",
+                                        "objects between",
+                                        "objects above 96 x 96 pixels",
+                                        "recall with 1 detection per image",
+                                        "recall with 10",
+                                        "recall with 100",
+                                        "recall, below 32 x 32",
+                                        "recall, between",
+                                        "recall, above 96 x 96"};
+  Table table({"measure", "value", ""});
+  table.align_right(1);
+  for (std::size_t i = 0; i < result.stats.size(); ++i)
+    table.add({coco_stat_names()[i], cell(result.stats[i]), meaning[i]});
+  table.print(std::cout);
+  if (!per_class) return;
+  Table classes({"class", "objects", "AP", "AP50", "AP75", "AP40"});
+  for (std::size_t c = 1; c < 6; ++c) classes.align_right(c);
+  for (std::size_t c = 0; c < result.classes.size(); ++c) {
+    const auto& one = result.classes[c];
+    classes.add({truth.classes[c].name, std::to_string(one.truth_count), cell(one.ap), cell(one.ap50), cell(one.ap75),
+                 cell(one.ap_per_extra_iou[0])});
+  }
+  std::cout << "\n";
+  classes.print(std::cout);
+}
+
+int eval(const Flags& flags) {
+  const CrowdData truth = read_truth(flags.truth);
+  CocoEvalResult result;
+  try {
+    result = evaluate_file(flags, truth);
+  } catch (const std::invalid_argument& e) {
+    throw UserError(ExitCode::usage, e.what());
+  }
+  if (flags.json) {
+    std::cout << to_json(result, truth, flags.per_class).dump(2) << "\n";
+  } else {
+    print(result, truth, flags.per_class);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("eval", "Judge detections or a consensus against the truth (COCO's rules)");
+  const auto flags = std::make_shared<Flags>();
+  verb->add_option("predictions", flags->predictions, "COCO results, or what `aggregate` wrote")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("truth", flags->truth, "COCO JSON with the true boxes")->required()->type_name("FILE");
+  verb->add_flag("--per-class", flags->per_class, "a row for every class, too");
+  verb->add_option("--iou", flags->ious, "IoU thresholds to average over")->type_name("X")->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--max-dets", flags->max_detections, "limits of detections per image and class")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100000));
+  verb->add_option("--threads", flags->threads, "0: all cores")->check(CLI::Range(0, 1024));
+  verb->add_flag("--json", flags->json, "as JSON");
+  verb->footer("Example:\n  bdc-host eval consensus.json truth.json --per-class");
+  verb->callback([=, &action] { action = [=] { return eval(*flags); }; });
+}
+
+}  // namespace bdc::host

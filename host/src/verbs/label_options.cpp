@@ -1,0 +1,27 @@
+#include "verbs/label_options.h"
+
+#include "text/nearest.h"
+
+namespace bdc::host {
+
+std::shared_ptr<ReadOptions> add_label_options(CLI::App& verb, const char* format_flag) {
+  auto options = std::make_shared<ReadOptions>();
+  verb.add_option(format_flag, options->format, "format of the labels; detected when left out")->type_name("NAME");
+  verb.add_option("--sizes", options->sizes_csv, "image sizes: a CSV of image,width,height")->type_name("FILE");
+  verb.add_option("--image-folder", options->image_folder, "image sizes: from the PNG and JPEG files here")
+      ->type_name("DIR");
+  verb.add_option("--class-names", options->class_names, "classes.txt or data.yaml")->type_name("FILE");
+  verb.add_option("--annotator", options->annotator, "who drew, where the files do not say")->type_name("NAME");
+  verb.add_flag("--voc-one-based", options->voc_one_based, "Pascal VOC pixels count from 1");
+  return options;
+}
+
+std::string format_names(bool writable_only) {
+  std::vector<std::string> names;
+  for (const auto& format : crowd_formats()) {
+    if (format.can_write || !writable_only) names.push_back(format.name);
+  }
+  return join(names);
+}
+
+}  // namespace bdc::host

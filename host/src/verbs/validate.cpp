@@ -1,0 +1,48 @@
+#include "bdc/core/io/validate.h"
+
+#include <iostream>
+
+#include "app/user_error.h"
+#include "app/verb.h"
+#include "verbs/label_options.h"
+
+namespace bdc::host {
+namespace {
+
+struct Flags {
+  std::vector<std::string> paths;
+  std::string fixed_file;
+  bool json = false;
+  ValidateOptions checks;
+};
+
+int validate(const Flags& flags, const ReadOptions& reading) {
+  CrowdData data;
+  const ValidationReport report = validate_crowd(flags.paths, reading, flags.checks, &data);
+  std::cout << (flags.json ? report.json() : report.text());
+  if (flags.json) std::cout << "\n";
+  if (flags.fixed_file.empty()) return static_cast<int>(report.errors() > 0 ? ExitCode::data : ExitCode::ok);
+  const FixReport fixed = fix_crowd(data, &report, flags.checks);
+  const WriteReport written = write_crowd(data, flags.fixed_file);
+  std::cerr << fixed.text() << "wrote " << flags.fixed_file << "\n";
+  if (!written.losses.empty()) std::cerr << "warning: this format cannot hold\n" << written.text();
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("validate", "Check labels and name what is wrong, where");
+  const auto flags = std::make_shared<Flags>();
+  verb->add_option("labels", flags->paths, "files or folders of one format")->required()->type_name("PATH");
+  verb->add_option("--fix", flags->fixed_file, "clip and drop what is wrong and write the rest here")
+      ->type_name("FILE");
+  verb->add_option("--examples", flags->checks.examples_per_kind, "places to show per kind of problem")->type_name("N");
+  verb->add_flag("--json", flags->json, "as JSON");
+  const auto reading = add_label_options(*verb);
+  verb->footer("Exit code: 0 no errors (there may be warnings), 4 errors.\nFormats: " + format_names() +
+               "\nExample:\n  bdc-host validate crowd.json --fix clean.json");
+  verb->callback([=, &action] { action = [=] { return validate(*flags, *reading); }; });
+}
+
+}  // namespace bdc::host
