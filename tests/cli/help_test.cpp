@@ -24,13 +24,14 @@ TEST_P(Help, FitsAScreenAndHasAnExample) {
   EXPECT_LE(count, 40);
 }
 
-INSTANTIATE_TEST_SUITE_P(Verbs, Help,
-                         testing::Values(std::vector<std::string>{}, std::vector<std::string>{"train"},
-                                         std::vector<std::string>{"plugins"},
-                                         std::vector<std::string>{"plugins", "list"},
-                                         std::vector<std::string>{"plugins", "info"},
-                                         std::vector<std::string>{"plugins", "doctor"},
-                                         std::vector<std::string>{"config"}, std::vector<std::string>{"version"}));
+INSTANTIATE_TEST_SUITE_P(
+    Verbs, Help,
+    testing::Values(std::vector<std::string>{}, std::vector<std::string>{"train"}, std::vector<std::string>{"plugins"},
+                    std::vector<std::string>{"plugins", "list"}, std::vector<std::string>{"plugins", "info"},
+                    std::vector<std::string>{"plugins", "doctor"}, std::vector<std::string>{"config"},
+                    std::vector<std::string>{"version"}, std::vector<std::string>{"aggregate"},
+                    std::vector<std::string>{"eval"}, std::vector<std::string>{"validate"},
+                    std::vector<std::string>{"convert"}, std::vector<std::string>{"annotators"}));
 
 TEST(CommandLine, NothingAtAllPrintsHelpAndIsAUsageError) {
   const auto outcome = run_host({}, "/");

@@ -29,10 +29,9 @@ void add_convert(CLI::App& app, Action& action) {
       ->required()
       ->expected(2, -1)
       ->type_name("FROM... TO");
-  verb->add_option("--to", *to, "format to write; by TO's extension when left out (.json: crowd, .csv: vindr)")
-      ->type_name("NAME");
+  verb->add_option("--to", *to, "format to write; by the extension when left out")->type_name("NAME");
   const auto reading = add_label_options(*verb, "--from");
-  verb->footer("Formats: " + format_names() + "; can be written: " + format_names(true) +
+  verb->footer("Can be read: " + format_names() + "\nCan be written: " + format_names(true) +
                "\nWhat the written format cannot hold is listed with counts.\n"
                "Example:\n  bdc-host convert ann.xml bob.xml crowd.json");
   verb->callback([=, &action] { action = [=] { return convert(*paths, *to, *reading); }; });

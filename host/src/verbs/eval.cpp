@@ -2,6 +2,7 @@
 
 #include "app/user_error.h"
 #include "app/verb.h"
+#include "bdc/core/error.h"
 #include "bdc/core/io/coco.h"
 #include "bdc/core/metrics/aggregation_ap.h"
 #include "config/json_file.h"
@@ -15,7 +16,7 @@ struct Flags {
   std::vector<double> ious;
   std::vector<int> max_detections;
   int threads = 0;
-  bool per_class = false, json = false;
+  bool per_class = false, json = false, common_images = false;
 };
 
 std::string cell(double value) {
@@ -27,6 +28,7 @@ CocoEvalResult evaluate_file(const Flags& flags, const CrowdData& truth) {
   std::vector<CocoDetection> detections;
   ResultOptions reading;
   reading.allow_empty_boxes = true;
+  reading.skip_unknown_images = flags.common_images;
   scan_coco_results(flags.predictions, truth, reading, [&](const CocoResult& r) {
     detections.push_back(
         {{r.xywh[0], r.xywh[1], r.xywh[2], r.xywh[3]}, r.score, rank[static_cast<std::size_t>(r.image)], r.label});
@@ -93,6 +95,10 @@ int eval(const Flags& flags) {
     result = evaluate_file(flags, truth);
   } catch (const std::invalid_argument& e) {
     throw UserError(ExitCode::usage, e.what());
+  } catch (const DataError& e) {
+    const std::string what = e.what();
+    if (what.find("image_id") == std::string::npos) throw;
+    throw DataError(what + "\n  advice: --common-images judges only the images that the truth lists");
   }
   if (flags.json) {
     std::cout << to_json(result, truth, flags.per_class).dump(2) << "\n";
@@ -117,6 +123,7 @@ void add_eval(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(CLI::Range(1, 100000));
   verb->add_option("--threads", flags->threads, "0: all cores")->check(CLI::Range(0, 1024));
+  verb->add_flag("--common-images", flags->common_images, "leave out results on images that the truth does not list");
   verb->add_flag("--json", flags->json, "as JSON");
   verb->footer("Example:\n  bdc-host eval consensus.json truth.json --per-class");
   verb->callback([=, &action] { action = [=] { return eval(*flags); }; });
