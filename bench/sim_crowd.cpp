@@ -67,6 +67,9 @@ class Simulator {
   double normal(double deviation) { return std::normal_distribution<double>(0, deviation)(rng_); }
   int pick(int n) { return std::uniform_int_distribution<int>(0, n - 1)(rng_); }
 
+  /// How many are passed over before the next success of probability p.
+  double jump(double p) { return p >= 1 ? 0 : std::floor(std::log1p(-uniform()) / std::log1p(-p)); }
+
   Box random_box(double w, double h) {
     const double bw = uniform(0.08, 0.6) * w, bh = uniform(0.08, 0.6) * h;
     const double x = uniform(0, w - bw), y = uniform(0, h - bh);
@@ -136,15 +139,16 @@ class Simulator {
     }
 
     bool seen = false;
-    const int K = static_cast<int>(annotators_.size());
-    const int only = pick(K);  // who sees the image if no one else does
-    for (int k = 0; k < K; ++k) {
-      const Annotator& annotator = annotators_[static_cast<std::size_t>(k)];
-      const bool last_resort = k == K - 1 && !seen;
-      if (!(uniform() < annotator.coverage) && !last_resort) continue;
-      seen = true;
-      annotate(image, last_resort && !(annotator.coverage >= 1) ? only : k, objects, w, h);
+    int first = 0;
+    for (const SkillGroup& group : options_.groups) {
+      // Who sees the image: every annotator of the group with the same chance, found by jumping over those who do not.
+      for (double k = jump(group.coverage); k < group.annotators; k += 1 + jump(group.coverage)) {
+        seen = true;
+        annotate(image, first + static_cast<int>(k), objects, w, h);
+      }
+      first += group.annotators;
     }
+    if (!seen) annotate(image, pick(static_cast<int>(annotators_.size())), objects, w, h);
     if (options_.with_predictions) detect(objects, w, h);
     out_.predictions.begin.push_back(out_.predictions.box.size());
   }

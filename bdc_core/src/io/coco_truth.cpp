@@ -62,10 +62,10 @@ std::vector<std::int32_t> match_classes(const CrowdData& crowd, const CrowdData&
 
 }  // namespace
 
-CrowdData read_truth(const std::string& path) {
+CrowdData read_truth(const std::string& path, ReadReport* report) {
   ReadOptions options;
   options.role = BoxRole::truth;
-  return read_crowd({path}, options);
+  return read_crowd({path}, options, report);
 }
 
 std::size_t attach_truth(CrowdData& crowd, const std::string& path) {

@@ -26,6 +26,23 @@ const ProblemInfo* fault_of(const Box& box, bool may_be_empty) {
   return nullptr;
 }
 
+/// Sorts rows by image, and lists of the same length with them; file order inside an image.
+template <class Row, class... Companion>
+void sort_by_image(std::vector<Row>& rows, std::vector<Companion>&... companions) {
+  const auto by_image = [](const Row& a, const Row& b) { return a.image < b.image; };
+  if (std::is_sorted(rows.begin(), rows.end(), by_image)) return;
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return by_image(rows[a], rows[b]); });
+  const auto arrange = [&](auto& list) {
+    auto old = list;
+    for (std::size_t n = 0; n < order.size(); ++n) list[n] = old[order[n]];
+  };
+  arrange(rows);
+  (arrange(companions), ...);
+}
+
 const char* expectation(ProblemKind kind) {
   switch (kind) {
     case ProblemKind::not_finite_box:
@@ -233,14 +250,18 @@ void CrowdBuilder::add_box(std::int32_t image, std::int32_t label, std::int32_t 
 }
 
 void CrowdBuilder::add_truth(std::int32_t image, std::int32_t label, const Box& box, bool is_crowd, double area,
-                             const RecordPlace& where) {
+                             const RecordPlace& where, const std::array<double, 4>* xywh) {
   has_truth_ = true;
   if (const ProblemInfo* fault = fault_of(box, true)) {
     problems_.report(fault->kind, [&] { return text(where) + ": " + expectation(fault->kind) + shown(box); });
     return;
   }
   truth_.push_back({box, image, label, is_crowd, area < 0 ? box.area() : area});
-  if (keep_places_) report_.truth_place.push_back(where);
+  if (keep_places_) {
+    report_.truth_place.push_back(where);
+    report_.truth_xywh.push_back(xywh != nullptr ? *xywh
+                                                 : std::array<double, 4>{box.x1, box.y1, box.width(), box.height()});
+  }
 }
 
 void CrowdBuilder::add_assignment(std::int32_t image, std::int32_t annotator, const RecordPlace&) {
@@ -295,26 +316,6 @@ std::int32_t CrowdBuilder::resolved(List<Record>& list, std::int32_t number, con
   return mention.record;
 }
 
-template <class Row>
-void CrowdBuilder::sort_by_image(std::vector<Row>& rows, std::vector<RecordPlace>& places) {
-  const auto by_image = [](const Row& a, const Row& b) { return a.image < b.image; };
-  if (places.empty() || std::is_sorted(rows.begin(), rows.end(), by_image)) return;
-  std::vector<std::size_t> order(rows.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return by_image(rows[a], rows[b]); });
-  std::vector<Row> sorted_rows;
-  std::vector<RecordPlace> sorted_places;
-  sorted_rows.reserve(rows.size());
-  sorted_places.reserve(rows.size());
-  for (const std::size_t n : order) {
-    sorted_rows.push_back(rows[n]);
-    sorted_places.push_back(places[n]);
-  }
-  rows.swap(sorted_rows);
-  places.swap(sorted_places);
-}
-
 CrowdData CrowdBuilder::finish(ReadReport* report) {
   const auto place_of = [](const std::vector<RecordPlace>& places, std::size_t n) {
     return n < places.size() ? places[n] : RecordPlace{};
@@ -355,11 +356,17 @@ CrowdData CrowdBuilder::finish(ReadReport* report) {
       if (t.image < 0) continue;
       t.label = resolved(classes_, t.label, where);
       if (t.label < 0) continue;
-      if (keep_places_) report_.truth_place[kept] = where;
+      if (keep_places_) {
+        report_.truth_place[kept] = where;
+        report_.truth_xywh[kept] = report_.truth_xywh[n];
+      }
       truth_[kept++] = t;
     }
     truth_.resize(kept);
-    if (keep_places_) report_.truth_place.resize(kept);
+    if (keep_places_) {
+      report_.truth_place.resize(kept);
+      report_.truth_xywh.resize(kept);
+    }
     kept = 0;
     for (const std::int32_t image : truth_covered_) {
       const std::int32_t record = resolved(images_, image, {});
@@ -393,8 +400,10 @@ CrowdData CrowdBuilder::finish(ReadReport* report) {
     data.truth_covers.assign(data.images.size(), 0);
     for (const std::int32_t image : truth_covered_) data.truth_covers[static_cast<std::size_t>(image)] = 1;
   }
-  sort_by_image(data.annotations, report_.annotation_place);
-  sort_by_image(data.truth, report_.truth_place);
+  if (keep_places_) {  // otherwise finalize sorts, in less memory
+    sort_by_image(data.annotations, report_.annotation_place);
+    sort_by_image(data.truth, report_.truth_place, report_.truth_xywh);
+  }
   data.finalize();
   if (report != nullptr) {
     const std::string format = report->format;

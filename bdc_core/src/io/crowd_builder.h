@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -54,9 +55,9 @@ class CrowdBuilder {
   /// crowd, empty are reported and left out.
   void add_box(std::int32_t image, std::int32_t label, std::int32_t annotator, const Box& box,
                const RecordPlace& place);
-  /// A true box, whatever the role. area < 0: the box's area.
+  /// A true box, whatever the role. area < 0: the box's area. xywh (may be null): the file's own numbers.
   void add_truth(std::int32_t image, std::int32_t label, const Box& box, bool is_crowd, double area,
-                 const RecordPlace& place);
+                 const RecordPlace& place, const std::array<double, 4>* xywh = nullptr);
   void add_assignment(std::int32_t image, std::int32_t annotator, const RecordPlace& place);
   /// The files say who saw what.
   void assignments_are_known() { assignments_known_ = true; }
@@ -110,8 +111,6 @@ class CrowdBuilder {
   std::int32_t resolved(List<Record>& list, std::int32_t number, const RecordPlace& place);
   template <class Record>
   std::string unknown_message(const List<Record>& list, const Mention& mention, const RecordPlace& place) const;
-  template <class Row>
-  void sort_by_image(std::vector<Row>& rows, std::vector<RecordPlace>& places);
 
   BoxRole role_;
   ProblemLog& problems_;

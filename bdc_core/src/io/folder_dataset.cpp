@@ -103,6 +103,14 @@ std::int32_t image_of(ReadContext& context, std::string_view label_name, std::st
   return image;
 }
 
+bool is_reserved_label_name(const std::string& stem) {
+  const std::string lower = lower_case(stem);
+  for (const char* reserved : {"classes", "labels", "train", "val", "test"}) {
+    if (lower == reserved) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> label_names(const CrowdData& data) {
   const auto unique = [](const std::vector<std::string>& names) {
     std::unordered_set<std::string> seen;
@@ -111,11 +119,15 @@ std::vector<std::string> label_names(const CrowdData& data) {
     }
     return true;
   };
+  // Some names mean something else beside label files; sizes.csv then ties the changed name to its image.
+  const auto name = [](const std::string& text) {
+    return to_file_name(is_reserved_label_name(text) ? text + " (image)" : text);
+  };
   std::vector<std::string> by_stem, by_path, by_id;
   for (const ImageRecord& image : data.images) {
-    by_stem.push_back(to_file_name(image.file.empty() ? image.id.text : file_stem(image.file)));
-    by_path.push_back(to_file_name(image.file.empty() ? image.id.text : without_extension(image.file)));
-    by_id.push_back(to_file_name(image.id.text));
+    by_stem.push_back(name(image.file.empty() ? image.id.text : file_stem(image.file)));
+    by_path.push_back(name(image.file.empty() ? image.id.text : without_extension(image.file)));
+    by_id.push_back(name(image.id.text));
   }
   for (const auto* names : {&by_stem, &by_path, &by_id}) {
     if (unique(*names)) return *names;

@@ -35,6 +35,8 @@ std::int32_t image_of(ReadContext& context, std::string_view label_name, std::st
 /// {width, height} from options.sizes_csv or from the image file; zeros when unknown.
 [[nodiscard]] std::pair<int, int> known_size(const ReadContext& context, std::string_view image);
 
+/// Text files that labelling programs put beside label files: classes.txt, labels.txt, train.txt, val.txt, test.txt.
+[[nodiscard]] bool is_reserved_label_name(const std::string& stem);
 /// For writers: a unique file name (without extension) per image, from its file name or else its id. Throws DataError
 /// when two images cannot be told apart.
 [[nodiscard]] std::vector<std::string> label_names(const CrowdData& data);

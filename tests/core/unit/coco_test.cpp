@@ -40,6 +40,14 @@ TEST(CocoTruth, ReadsCocosOwnFields) {
   EXPECT_TRUE(data.annotations.empty());
 }
 
+TEST(CocoTruth, KeepsTheFilesWidthsForEvaluation) {
+  bdc::ReadReport report;
+  const CrowdData data = bdc::read_truth(data_path("coco/truth.json"), &report);
+  ASSERT_EQ(report.truth_xywh.size(), data.truth.size());
+  EXPECT_EQ(report.truth_xywh[0], (std::array<double, 4>{19.23, 383.18, 314.5, 244.46}));
+  EXPECT_NE(data.truth[0].box.height(), 244.46) << "a difference of corners has other bits";
+}
+
 TEST(CocoTruth, AnnotatorsBoxesAreNotTruth) {
   const std::string error = error_of([] { static_cast<void>(bdc::read_truth(data_path("crowd/crowd.json"))); });
   EXPECT_NE(error.find("expected true boxes, found only annotators' boxes"), std::string::npos);

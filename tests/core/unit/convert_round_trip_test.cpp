@@ -121,6 +121,7 @@ class Maker {
   }
 
   std::string file_for(int i) {
+    if (i == 0 && whole(0, 2) == 0) return "classes.jpg";  // its label file must not be taken for class names
     const std::string name = std::to_string(i) + (whole(0, 3) == 0 ? "" : ".jpg");
     return whole(0, 1) == 0 ? "folder " + std::to_string(whole(0, 1)) + "/" + name : name;
   }

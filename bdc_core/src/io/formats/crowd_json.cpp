@@ -185,7 +185,7 @@ class CocoFileReader {
   void add_truth(const RecordPlace& place) {
     builder_.add_truth(builder_.image(*record_.image_id, "image_id", place),
                        builder_.label(*record_.category_id, "category_id", place), record_.box(), record_.is_crowd,
-                       record_.area.value_or(-1), place);
+                       record_.area.value_or(-1), place, &*record_.bbox);
   }
 
   void assignment() {

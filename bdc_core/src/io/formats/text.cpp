@@ -17,11 +17,6 @@
 namespace bdc {
 namespace {
 
-bool is_names_file(const std::string& path) {
-  const std::string stem = file_stem(path);
-  return stem == "classes" || stem == "labels";
-}
-
 void parse_text(std::istream& in, const std::string& name, ReadContext& context) {
   CrowdBuilder& builder = context.builder;
   builder.begin_file(name);
@@ -71,7 +66,7 @@ void read_text(const std::string& path, ReadContext& context) {
   }
   guarded(context, [&] { load_sidecars(path, context, ClassKeys::index); });
   for (const std::string& file : files_in(path, {".txt"})) {
-    if (!is_names_file(file)) read_one_file(file, context, parse_text);
+    if (!is_reserved_label_name(file_stem(file))) read_one_file(file, context, parse_text);
   }
 }
 
@@ -84,7 +79,7 @@ bool looks_like_text(const std::string& path) {
     files = {path};
   }
   for (const std::string& file : files) {
-    if (is_names_file(file)) continue;
+    if (is_reserved_label_name(file_stem(file))) continue;
     try {
       std::ifstream in = open_input(file);
       CsvReader csv(in, file);

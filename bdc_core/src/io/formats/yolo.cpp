@@ -1,6 +1,7 @@
 // YOLO text: a folder per annotator, in it a file per image that the annotator saw, lines "class cx cy w h" relative to
 // the image's size; an empty file is an image where nothing was drawn. Beside the folders: classes.txt or data.yaml,
 // and sizes.csv (or the images themselves), since the sizes are not in the label files.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -18,8 +19,7 @@ namespace {
 constexpr std::size_t max_file_size = std::size_t{1} << 28;
 
 bool is_label_file(const std::string& path) {
-  const std::string stem = lower_case(file_stem(path));
-  return stem != "classes" && stem != "labels" && stem != "train" && stem != "val" && stem != "test";
+  return !is_reserved_label_name(file_stem(path));
 }
 
 std::vector<std::string_view> words_of(std::string_view line, std::size_t limit) {
@@ -210,6 +210,13 @@ void write_yolo(const CrowdData& data, const std::string& path, WriteReport& rep
     });
   }
   add_loss(report, "boxes of images without a size", sizeless);
+  const bool looks_like_one_annotator =
+      std::count(made.begin(), made.end(), 1) == 1 &&
+      std::any_of(data.assignments.begin(), data.assignments.end(), [&](const Assignment& a) {
+        return data.annotators[static_cast<std::size_t>(a.annotator)].id.text == "labels";
+      });
+  add_loss(report, "annotator named \"labels\" (a lone folder of that name is taken for its parent's labels)",
+           looks_like_one_annotator ? 1 : 0);
   add_guessed_assignment_loss(data, report);
   add_annotator_losses(data, false, false, report);
   add_class_id_losses(data, 0, report);

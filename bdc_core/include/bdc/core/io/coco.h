@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bdc/core/crowd_data.h"
+#include "bdc/core/io/crowd_io.h"
 #include "bdc/core/io/problems.h"
 #include "bdc/core/predictions.h"
 #include "bdc/core/targets.h"
@@ -16,8 +17,9 @@
 /// All readers throw DataError with file, line, JSON path, what was expected and what was found.
 namespace bdc {
 
-/// Images, classes and truth of a file (COCO, or any format of crowd_io.h); no annotators.
-[[nodiscard]] CrowdData read_truth(const std::string& path);
+/// Images, classes and truth of a file (COCO, or any format of crowd_io.h); no annotators. report (may be null)
+/// receives where records stood and ReadReport::truth_xywh.
+[[nodiscard]] CrowdData read_truth(const std::string& path, ReadReport* report = nullptr);
 
 /// Gives `crowd` the true boxes of a file (crowd.truth, has_truth, truth_covers). Images are matched by id, or, when no
 /// id is common, by file name; classes by id and name, or by name alone. Images that crowd does not have are left out.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
@@ -35,10 +36,13 @@ struct RecordPlace {
 
 /// What else a reader knows. Filled when a pointer to one is handed over.
 struct ReadReport {
-  std::string format;                                                  ///< the format that was used
-  std::vector<std::string> files;                                      ///< all files that were read
-  std::vector<RecordPlace> annotation_place;                           ///< one per CrowdData::annotations, same order
-  std::vector<RecordPlace> truth_place;                                ///< one per CrowdData::truth
+  std::string format;                         ///< the format that was used
+  std::vector<std::string> files;             ///< all files that were read
+  std::vector<RecordPlace> annotation_place;  ///< one per CrowdData::annotations, same order
+  std::vector<RecordPlace> truth_place;       ///< one per CrowdData::truth
+  /// One per CrowdData::truth: left, top, width, height with the very bits a COCO file states (width and height of the
+  /// box for other formats). What COCO evaluation compares.
+  std::vector<std::array<double, 4>> truth_xywh;
   std::vector<RecordPlace> image_place, class_place, annotator_place;  ///< where each was defined
 
   /// "file:line: annotations[3]"
