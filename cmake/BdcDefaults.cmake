@@ -16,7 +16,8 @@ find_program(BDC_CCACHE ccache)
 if(BDC_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # ccache takes precompiled headers only when told so.
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${BDC_CCACHE}")
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 "${BDC_CCACHE}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fpch-preprocess)
   endif()
