@@ -291,7 +291,7 @@ void run_many(const Settings& settings) {
   o.with_predictions = false;
   Settings once = settings;
   once.repeat = 1;
-  for (const char* profile : {"reference", "paper"}) {
+  for (const char* profile : {"reference", "paper", "absence_aware"}) {
     double peak = 0;
     const Report report = in_own_process(
         [&] {

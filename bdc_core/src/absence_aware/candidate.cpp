@@ -134,6 +134,7 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
   }
   real += top + std::log(sum);
   const double larger = std::max(real, spurious);
+  c.real = real;
   c.bound = larger + std::log1p(std::exp(-std::abs(real - spurious)));
   if (!outputs) return;
   c.existence = 1 / (1 + std::exp(spurious - real));

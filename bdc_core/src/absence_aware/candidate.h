@@ -17,7 +17,7 @@ class CandidateModel {
   void solve(Candidate& c);
   /// Raises the bound: `steps` coordinate updates of the box posterior from where it stands. Fills as solve does.
   void refine(Candidate& c, int steps);
-  /// Fills c.bound for the box posterior as it stands; existence and class_probs as well when `outputs`.
+  /// Fills c.bound and c.real for the box posterior as it stands; existence and class_probs as well when `outputs`.
   void evaluate(Candidate& c, bool outputs);
 
   /// ln of the expected number of objects that nobody drew.

@@ -91,12 +91,15 @@ class Partition {
   }
 
   bool move_item(std::int32_t n);
+  /// Candidates grown from `items`, in order; they need not raise the bound.
+  std::vector<Candidate> grow(const std::vector<std::int32_t>& items);
+  int regroup_spurious();
   bool merge_candidate(std::size_t a);
 
  private:
   CandidateModel& model_;
   ImageState& state_;
-  std::vector<std::int32_t> stamp_;
+  std::vector<std::int32_t> stamp_, tried_;
   std::int32_t now_ = 0;
 };
 
@@ -168,6 +171,90 @@ bool Partition::move_item(std::int32_t n) {
   return true;
 }
 
+std::vector<Candidate> Partition::grow(const std::vector<std::int32_t>& items) {
+  std::vector<Candidate> grown;
+  std::vector<std::int32_t> place(state_.candidate_of.size(), -1);
+  for (const std::int32_t item : items) {
+    Candidate single = alone(item);
+    double best = single.bound;
+    Candidate joined;
+    std::size_t where = 0;
+    tried_.clear();
+    for (auto i = static_cast<std::size_t>(state_.neighbour_begin[static_cast<std::size_t>(item)]);
+         i < static_cast<std::size_t>(state_.neighbour_begin[static_cast<std::size_t>(item) + 1]); ++i) {
+      const std::int32_t at = place[static_cast<std::size_t>(state_.neighbour[i])];
+      if (at < 0 || std::find(tried_.begin(), tried_.end(), at) != tried_.end()) continue;
+      tried_.push_back(at);
+      const auto c = static_cast<std::size_t>(at);
+      if (member_of(grown[c], source_of(item)) >= 0) continue;
+      Candidate trial = changed(grown[c], -1, item);
+      if (trial.real - grown[c].real <= best) continue;
+      best = trial.real - grown[c].real;
+      joined = std::move(trial);
+      where = c;
+    }
+    if (joined.members.empty()) {
+      where = grown.size();
+      grown.push_back(std::move(single));
+    } else {
+      grown[where] = std::move(joined);
+    }
+    place[static_cast<std::size_t>(item)] = static_cast<std::int32_t>(where);
+  }
+  return grown;
+}
+
+int Partition::regroup_spurious() {
+  std::vector<std::int32_t> items;
+  for (const Candidate& c : state_.candidates) {
+    // More likely spurious than an object: ln(e^A + e^B) exceeds A by more than ln 2.
+    if (c.bound - c.real > 0.6931471805599453) items.insert(items.end(), c.members.begin(), c.members.end());
+  }
+  if (items.size() < 2) return 0;
+  const auto neighbours = [&](std::int32_t n) {
+    return state_.neighbour_begin[static_cast<std::size_t>(n) + 1] -
+           state_.neighbour_begin[static_cast<std::size_t>(n)];
+  };
+  std::sort(items.begin(), items.end(), [&](std::int32_t a, std::int32_t b) {
+    return neighbours(a) != neighbours(b) ? neighbours(a) > neighbours(b) : a < b;
+  });
+  int accepted = 0;
+  for (Candidate& group : grow(items)) {
+    if (group.members.size() < 2) continue;
+    // What the group's members leave behind.
+    std::vector<std::size_t> touched;
+    for (const std::int32_t n : group.members) {
+      touched.push_back(static_cast<std::size_t>(state_.candidate_of[static_cast<std::size_t>(n)]));
+    }
+    std::sort(touched.begin(), touched.end());
+    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+    double before = 0, after = group.bound;
+    std::vector<Candidate> left(touched.size());
+    for (std::size_t t = 0; t < touched.size(); ++t) {
+      before += state_.candidates[touched[t]].bound;
+      for (const std::int32_t n : state_.candidates[touched[t]].members) {
+        if (std::find(group.members.begin(), group.members.end(), n) == group.members.end()) {
+          left[t].members.push_back(n);
+        }
+      }
+      if (left[t].members.empty()) continue;
+      model_.solve(left[t]);
+      after += left[t].bound;
+    }
+    if (after <= before + kLeastGain) continue;
+    ++accepted;
+    append(std::move(group));
+    for (std::size_t t = touched.size(); t-- > 0;) {  // from the back: removing moves the last candidate only
+      if (left[t].members.empty()) {
+        remove(touched[t]);
+      } else {
+        put(touched[t], std::move(left[t]));
+      }
+    }
+  }
+  return accepted;
+}
+
 bool Partition::merge_candidate(std::size_t a) {
   bool any = false;
   for (bool again = true; again;) {
@@ -229,25 +316,7 @@ void initial_partition(CandidateModel& model, ImageState& state) {
     return sa != sb ? sa > sb : a < b;
   });
   Partition partition(model, state);
-  for (const std::int32_t item : order) {
-    Candidate single = partition.alone(item);
-    double best = single.bound;
-    Candidate joined;
-    std::size_t where = 0;
-    partition.for_neighbours(item, [&](std::size_t c) {
-      if (partition.member_of(state.candidates[c], partition.source_of(item)) >= 0) return;
-      Candidate trial = partition.changed(state.candidates[c], -1, item);
-      if (trial.bound - state.candidates[c].bound <= best) return;
-      best = trial.bound - state.candidates[c].bound;
-      joined = std::move(trial);
-      where = c;
-    });
-    if (joined.members.empty()) {
-      partition.append(std::move(single));
-    } else {
-      partition.put(where, std::move(joined));
-    }
-  }
+  for (Candidate& candidate : partition.grow(order)) partition.append(std::move(candidate));
 }
 
 int improve_partition(CandidateModel& model, ImageState& state) {
@@ -256,6 +325,7 @@ int improve_partition(CandidateModel& model, ImageState& state) {
   for (std::size_t n = 0; n < state.candidate_of.size(); ++n) {
     accepted += partition.move_item(static_cast<std::int32_t>(n)) ? 1 : 0;
   }
+  accepted += partition.regroup_spurious();
   for (std::size_t a = 0; a < state.candidates.size(); ++a) accepted += partition.merge_candidate(a) ? 1 : 0;
   return accepted;
 }

@@ -11,10 +11,14 @@ namespace bdc::absence_aware {
 void find_neighbours(const ImageItems& image, ImageState& state);
 
 /// First partition: items in the order of how well others agree with them, each into the candidate that gains most.
+/// A candidate counts as an object while it grows: where many looked, the first few boxes of an object could not make
+/// up for all who have not been asked yet.
 void initial_partition(CandidateModel& model, ImageState& state);
 
 /// Tries for each item: leave, move to a neighbouring candidate, change places with the same source's item there, or
-/// push that item out; then tries to merge neighbouring candidates. Returns the number of accepted moves.
+/// push that item out; then to build new candidates
+/// from the items that seem spurious, as initial_partition does; then to merge neighbouring candidates. Returns the
+/// number of accepted moves.
 int improve_partition(CandidateModel& model, ImageState& state);
 
 }  // namespace bdc::absence_aware

@@ -299,6 +299,15 @@ TEST(AbsenceAware, AnAnnotatorWhoLookedAndDrewNothingIsEvidenceAgainst) {
   EXPECT_GT(existence(false), 0.6);
 }
 
+TEST(AbsenceAware, AnObjectFormsHoweverManyLooked) {
+  // Two boxes against 58 who drew nothing yet would never start an object; all 60 together must.
+  const Scene scene = make_scene(12, 20, 3, std::vector<Skill>(60), 1.0);
+  const AbsenceAwareResult r = run_absence_aware(scene.crowd, nullptr);
+  std::size_t certain = 0;
+  for (const double e : r.targets.existence) certain += e > 0.99 ? 1 : 0;
+  EXPECT_EQ(certain, scene.crowd.truth.size());
+}
+
 TEST(AbsenceAware, WorksWhenNobodySaidWhoSawWhat) {
   Scene scene = make_scene(13, 60, 3, std::vector<Skill>(5), 1.0);
   scene.crowd.assignments.clear();
