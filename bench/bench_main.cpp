@@ -1,7 +1,7 @@
 // bdc-bench: times the aggregation library on simulated crowds and compares with recorded times of other programs.
 //   bdc-bench                 all workloads, with ratios to the recorded times
 //   bdc-bench growth          how processor time grows with images, annotators and classes
-//   bdc-bench many            100,000 annotators, 80 classes, 2 million annotations: time and peak memory
+//   bdc-bench many [profile]  100,000 annotators, 80 classes, 2 million annotations: time and peak memory
 //   bdc-bench <name> ...      the workloads whose names contain one of the words
 // Options: --threads N (default 1), --repeat N (default 5; the best time counts), --reference FILE.
 // Every workload runs in a process of its own, so that its peak memory is its own.
@@ -186,6 +186,9 @@ std::vector<Workload> all_workloads() {
     list.push_back({prefix + "bdc_warmup", [o](const Settings& s) {
                       return method(o, "bdc", {{"profile", "reference"}, {"max_rounds", "1"}}, s);
                     }});
+    list.push_back({prefix + "bdc_warmup (absence_aware)", [o](const Settings& s) {
+                      return method(o, "bdc", {{"profile", "absence_aware"}, {"max_rounds", "1"}}, s);
+                    }});
     list.push_back({prefix + "mv", [o](const Settings& s) { return method(o, "mv", {}, s); }});
     list.push_back({prefix + "earl", [o](const Settings& s) { return method(o, "earl", {}, s); }});
   }
@@ -210,7 +213,7 @@ void run_workloads(const std::vector<std::string>& words, const Settings& settin
   std::ifstream in(settings.reference);
   if (!in) throw std::runtime_error("cannot open " + settings.reference);
   const nlohmann::json reference = nlohmann::json::parse(in);
-  std::printf("%-30s %9s %9s %9s %8s %8s %9s %8s\n", "workload", "time", "cpu", "recorded", "faster", "peak MB",
+  std::printf("%-36s %9s %9s %9s %8s %8s %9s %8s\n", "workload", "time", "cpu", "recorded", "faster", "peak MB",
               "recorded", "smaller");
   for (const Workload& w : all_workloads()) {
     const bool wanted = words.empty() || std::any_of(words.begin(), words.end(), [&](const std::string& word) {
@@ -220,14 +223,14 @@ void run_workloads(const std::vector<std::string>& words, const Settings& settin
     double peak = 0;
     const Report report = in_own_process([&] { return w.run(settings); }, peak);
     const Reference r = recorded(reference, w.name);
-    std::printf("%-30s %8.4fs %8.4fs %8.3fs %7.0fx %8.1f %9.1f %7.1fx\n", w.name.c_str(), report.time.wall,
+    std::printf("%-36s %8.4fs %8.4fs %8.3fs %7.0fx %8.1f %9.1f %7.1fx\n", w.name.c_str(), report.time.wall,
                 report.time.cpu, r.time, r.time / report.time.wall, peak, r.peak_mb, r.peak_mb / peak);
   }
 }
 
 void print_growth(const char* what, const std::vector<std::pair<int, std::function<Report()>>>& sizes) {
   std::vector<double> times;
-  std::printf("%-44s", what);
+  std::printf("%-56s", what);
   for (const auto& [size, work] : sizes) {
     double peak = 0;
     times.push_back(in_own_process(work, peak).time.cpu);
@@ -255,6 +258,10 @@ void run_growth(const Settings& settings) {
   const std::vector<Case> cases{
       {"bdc step, reference", [&](const SimulatedCrowdOptions& o) { return bdc_step(o, false, settings); }},
       {"bdc step, paper", [&](const SimulatedCrowdOptions& o) { return bdc_step(o, true, settings); }},
+      {"bdc round, absence_aware",
+       [&](const SimulatedCrowdOptions& o) {
+         return method(o, "bdc", {{"profile", "absence_aware"}, {"max_rounds", "1"}}, settings);
+       }},
       {"mv", [&](const SimulatedCrowdOptions& o) { return method(o, "mv", {}, settings); }},
       {"earl", [&](const SimulatedCrowdOptions& o) { return method(o, "earl", {}, settings); }}};
   for (const Case& c : cases) {
@@ -281,7 +288,7 @@ void run_growth(const Settings& settings) {
   print_growth("coco evaluation: classes", classes);
 }
 
-void run_many(const Settings& settings) {
+void run_many(const Settings& settings, const std::string& only) {
   SimulatedCrowdOptions o;
   o.images = 100000;
   o.classes = 80;
@@ -291,7 +298,9 @@ void run_many(const Settings& settings) {
   o.with_predictions = false;
   Settings once = settings;
   once.repeat = 1;
-  for (const char* profile : {"reference", "paper", "absence_aware"}) {
+  for (const bdc::MethodEntry& entry : bdc::bdc_profiles()) {
+    const std::string profile = entry.name;
+    if (!only.empty() && profile != only) continue;
     double peak = 0;
     const Report report = in_own_process(
         [&] {
@@ -299,8 +308,8 @@ void run_many(const Settings& settings) {
         },
         peak);
     std::printf(
-        "%-10s 100000 annotators, 80 classes, %.0f annotations: 5 rounds in %.1f s (processor %.1f s), peak %.0f MB\n",
-        profile, report.size, report.time.wall, report.time.cpu, peak);
+        "%-14s 100000 annotators, 80 classes, %.0f annotations: 5 rounds in %.1f s (processor %.1f s), peak %.0f MB\n",
+        profile.c_str(), report.size, report.time.wall, report.time.cpu, peak);
   }
 }
 
@@ -308,6 +317,7 @@ void run_many(const Settings& settings) {
 
 int main(int argc, char** argv) {
   try {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
     Settings settings;
     std::vector<std::string> words;
     for (int a = 1; a < argc; ++a) {
@@ -325,8 +335,8 @@ int main(int argc, char** argv) {
     }
     if (words.size() == 1 && words[0] == "growth") {
       run_growth(settings);
-    } else if (words.size() == 1 && words[0] == "many") {
-      run_many(settings);
+    } else if (!words.empty() && words[0] == "many") {
+      run_many(settings, words.size() > 1 ? words[1] : "");
     } else {
       run_workloads(words, settings);
     }

@@ -34,11 +34,11 @@ void expected_log_confusion(const ConfusionPriorTables& tables, std::size_t J, c
   for (std::size_t j = 0; j < J; ++j) rows.psi[j] = digamma(rows.sum[j]);
   for (std::size_t c = 0; c < used; ++c) {
     const auto given = static_cast<std::size_t>(alpha.labels[c]);
-    const double diagonal = tables.diagonal.digamma(alpha.value[c * J + given]);
-    for (std::size_t j = 0; j < J; ++j) {
-      out[c * J + j] = tables.off_diagonal.digamma(alpha.value[c * J + j]) - rows.psi[j];
-    }
-    out[c * J + given] = diagonal - rows.psi[given];
+    const double* column = alpha.value + c * J;
+    const double diagonal = tables.diagonal.digamma(column[given]);
+    tables.off_diagonal.digamma(column, J, out + c * J);
+    out[c * J + given] = diagonal;
+    for (std::size_t j = 0; j < J; ++j) out[c * J + j] -= rows.psi[j];
   }
 }
 

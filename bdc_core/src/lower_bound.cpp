@@ -1,5 +1,7 @@
 #include "bdc/core/lower_bound.h"
 
+#include <vector>
+
 #include "bdc/core/special_functions.h"
 
 namespace bdc {
@@ -22,10 +24,10 @@ BoundTerms dirichlet_terms(const ConfusionPriorTables& tables, std::size_t J, co
   // Classes the annotator never gave: the same in both densities. Of J*J entries, used*J are held.
   const double unused_diagonal = static_cast<double>(J - used);
   const double unused_off = static_cast<double>((J - used) * (J - 1));
-  double shared = -unused_diagonal * tables.diagonal.log_gamma(prior.diagonal) -
-                  unused_off * tables.off_diagonal.log_gamma(prior.off_diagonal) +
-                  unused_diagonal * (prior.diagonal - 1) * tables.diagonal.digamma(prior.diagonal) +
-                  unused_off * (prior.off_diagonal - 1) * tables.off_diagonal.digamma(prior.off_diagonal);
+  double shared = -unused_diagonal * tables.diagonal.log_gamma_at_center() -
+                  unused_off * tables.off_diagonal.log_gamma_at_center() +
+                  unused_diagonal * (prior.diagonal - 1) * tables.diagonal.digamma_at_center() +
+                  unused_off * (prior.off_diagonal - 1) * tables.off_diagonal.digamma_at_center();
   double psi_total = 0;
   for (std::size_t j = 0; j < J; ++j) psi_total += rows.psi[j];
   shared -= psi_total * (static_cast<double>(J - used) * (prior.off_diagonal - 1) + extra);
@@ -33,14 +35,15 @@ BoundTerms dirichlet_terms(const ConfusionPriorTables& tables, std::size_t J, co
 
   double p = shared, q = shared;
   bool earlier_evidence = false;
+  std::vector<double> log_gammas(J);
   for (std::size_t c = 0; c < used; ++c) {
+    tables.log_gamma_of_column(alpha.value + c * J, J, alpha.labels[c], log_gammas.data());
     for (std::size_t j = 0; j < J; ++j) {
       const std::size_t n = c * J + j;
       const double a0 = alpha0.value[n], a = alpha.value[n];
-      const GammaNear& near = tables.at(j, alpha.labels[c]);
-      earlier_evidence = earlier_evidence || a0 != near.center();
-      p += (a0 - 1) * expected[n] - near.log_gamma(a0);
-      q += (a - 1) * expected[n] - near.log_gamma(a);
+      earlier_evidence = earlier_evidence || a0 != tables.at(j, alpha.labels[c]).center();
+      p += (a0 - 1) * expected[n] - tables.log_gamma_of_prior(a0, j, alpha.labels[c]);
+      q += (a - 1) * expected[n] - log_gammas[j];
     }
   }
   // ln Gamma of the row sums.
@@ -65,15 +68,16 @@ double reference_bound_term(const ConfusionPriorTables& tables, std::size_t J, c
   const ConfusionPrior& prior = tables.prior;
   const std::size_t used = alpha.labels.size();
   double entries = 0, moved = 0, total0 = 0, total = 0;
+  std::vector<double> log_gammas(J);
   for (std::size_t c = 0; c < used; ++c) {
+    tables.log_gamma_of_column(alpha.value + c * J, J, alpha.labels[c], log_gammas.data());
     for (std::size_t j = 0; j < J; ++j) {
       const std::size_t n = c * J + j;
       const double a0 = alpha0.value[n], a = alpha.value[n];
-      const GammaNear& near = tables.at(j, alpha.labels[c]);
       total0 += a0;
       total += a;
       moved += (a - a0) * expected_before[n];
-      entries += near.log_gamma(a) - near.log_gamma(a0);
+      entries += log_gammas[j] - tables.log_gamma_of_prior(a0, j, alpha.labels[c]);
     }
   }
   const double unused =

@@ -73,4 +73,30 @@ GammaNear::GammaNear(double center)
   for (int n = 0; n < kTerms; ++n) log_gamma_[n] = psi_[n] / (n + 1);
 }
 
+// First the series for all, which the compiler turns into vector code, then the few that are too far away.
+
+void GammaNear::digamma(const double* x, std::size_t n, double* out) const {
+  for (std::size_t i = 0; i < n; ++i) {
+    const double d = x[i] - center_;
+    double sum = psi_[kTerms - 1];
+    for (int t = kTerms - 2; t >= 0; --t) sum = sum * d + psi_[t];
+    out[i] = sum;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!covers(x[i])) out[i] = bdc::digamma(x[i]);
+  }
+}
+
+void GammaNear::log_gamma(const double* x, std::size_t n, double* out) const {
+  for (std::size_t i = 0; i < n; ++i) {
+    const double d = x[i] - center_;
+    double sum = log_gamma_[kTerms - 1];
+    for (int t = kTerms - 2; t >= 0; --t) sum = sum * d + log_gamma_[t];
+    out[i] = sum * d + log_gamma_at_center_;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!covers(x[i])) out[i] = bdc::log_gamma(x[i]);
+  }
+}
+
 }  // namespace bdc

@@ -159,6 +159,7 @@ class ModelWithRules : public Base {
     BdcObject* objects = this->objects_.data() + row_begin;
     double* rho = this->rho_.data() + row_begin * J;
 
+    const bool out_of_cache = this->expected_.value.size() > kCountsAtHand;
     ws.precision.assign(rows * 4, 0.0);
     for (std::size_t r = 0; r < rows; ++r) {
       objects[r].box = {0, 0, 0, 0};
@@ -166,6 +167,7 @@ class ModelWithRules : public Base {
       std::copy(log_p, log_p + J, rho + r * J);
     }
     for (std::size_t a = 0; a < A; ++a) {
+      if (out_of_cache) prefetch_column(first + a + 4);
       const std::int32_t row = this->object_of_[first + a];
       if (row < 0) continue;
       const std::size_t r = static_cast<std::size_t>(row) - row_begin;
@@ -191,6 +193,14 @@ class ModelWithRules : public Base {
       finish_classes(rho + r * J, static_cast<std::size_t>(objects[r].prediction), ws, terms);
     }
     this->image_terms_[image] = terms;
+  }
+
+  /// Columns of E[ln pi] lie all over memory: ask for them a few annotations before they are needed.
+  void prefetch_column(std::size_t a) const {
+    if (a >= this->column_of_.size()) return;
+    const double* column =
+        this->expected_.value.data() + static_cast<std::size_t>(this->column_of_[a]) * this->num_classes_;
+    for (std::size_t j = 0; j < this->num_classes_; j += 8) __builtin_prefetch(column + j);
   }
 
   /// ln rho -> rho; adds sum rho ln p and sum rho ln rho.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace bdc {
 
 /// psi(x), the derivative of ln Gamma(x), for x > 0; accurate to 1e-12 (relative, or absolute below 1). NaN otherwise.
@@ -16,23 +18,27 @@ class GammaNear {
  public:
   explicit GammaNear(double center);
   [[nodiscard]] double center() const { return center_; }
+  [[nodiscard]] double digamma_at_center() const { return psi_[0]; }
+  [[nodiscard]] double log_gamma_at_center() const { return log_gamma_at_center_; }
+
   [[nodiscard]] double digamma(double x) const {
-    const double d = x - center_;
-    if (!(d <= radius_ && d >= -radius_)) return bdc::digamma(x);
-    double sum = 0;
-    for (int n = kTerms - 1; n >= 0; --n) sum = sum * d + psi_[n];
-    return sum;
+    double value = 0;
+    digamma(&x, 1, &value);
+    return value;
   }
   [[nodiscard]] double log_gamma(double x) const {
-    const double d = x - center_;
-    if (!(d <= radius_ && d >= -radius_)) return bdc::log_gamma(x);
-    double sum = 0;
-    for (int n = kTerms - 1; n >= 0; --n) sum = sum * d + log_gamma_[n];
-    return sum * d + log_gamma_at_center_;
+    double value = 0;
+    log_gamma(&x, 1, &value);
+    return value;
   }
+  /// n values of x; out may not be x.
+  void digamma(const double* x, std::size_t n, double* out) const;
+  void log_gamma(const double* x, std::size_t n, double* out) const;
 
  private:
   static constexpr int kTerms = 8;
+  [[nodiscard]] bool covers(double x) const { return x - center_ <= radius_ && x - center_ >= -radius_; }
+
   double center_, radius_;
   double psi_[kTerms];        ///< psi^(n)(center) / n!
   double log_gamma_[kTerms];  ///< psi^(n)(center) / (n+1)!
