@@ -11,7 +11,7 @@
 namespace bdc {
 namespace {
 
-constexpr std::size_t buffer_size = std::size_t{1} << 18;
+constexpr std::size_t buffer_size = std::size_t{1} << 16;
 
 bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
