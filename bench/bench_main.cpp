@@ -187,7 +187,9 @@ std::vector<Workload> all_workloads() {
                       return method(o, "bdc", {{"profile", "reference"}, {"max_rounds", "1"}}, s);
                     }});
     list.push_back({prefix + "bdc_warmup (absence_aware)", [o](const Settings& s) {
-                      return method(o, "bdc", {{"profile", "absence_aware"}, {"max_rounds", "1"}}, s);
+                      Settings once = s;
+                      once.repeat = 1;
+                      return method(o, "bdc", {{"profile", "absence_aware"}, {"max_rounds", "1"}}, once);
                     }});
     list.push_back({prefix + "mv", [o](const Settings& s) { return method(o, "mv", {}, s); }});
     list.push_back({prefix + "earl", [o](const Settings& s) { return method(o, "earl", {}, s); }});
@@ -251,6 +253,8 @@ SimulatedCrowdOptions spread(SimulatedCrowdOptions options, int factor) {
 
 void run_growth(const Settings& settings) {
   using Sizes = std::vector<std::pair<int, std::function<Report()>>>;
+  Settings once = settings;
+  once.repeat = 1;
   struct Case {
     const char* name;
     std::function<Report(const SimulatedCrowdOptions&)> run;
@@ -260,7 +264,7 @@ void run_growth(const Settings& settings) {
       {"bdc step, paper", [&](const SimulatedCrowdOptions& o) { return bdc_step(o, true, settings); }},
       {"bdc round, absence_aware",
        [&](const SimulatedCrowdOptions& o) {
-         return method(o, "bdc", {{"profile", "absence_aware"}, {"max_rounds", "1"}}, settings);
+         return method(o, "bdc", {{"profile", "absence_aware"}, {"max_rounds", "1"}}, once);
        }},
       {"mv", [&](const SimulatedCrowdOptions& o) { return method(o, "mv", {}, settings); }},
       {"earl", [&](const SimulatedCrowdOptions& o) { return method(o, "earl", {}, settings); }}};
