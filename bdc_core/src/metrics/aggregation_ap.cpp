@@ -14,8 +14,10 @@ CocoBox to_coco(const Box& b) {
   return {b.x1, b.y1, b.width(), b.height()};
 }
 
-bool is_evaluated(const std::vector<char>& evaluated, std::size_t image) {
-  return evaluated.empty() || evaluated[image] != 0;
+/// Images asked for, or else those the truth covers, or else all.
+bool is_evaluated(const std::vector<char>& evaluated, const CrowdData& crowd, std::size_t image) {
+  if (!evaluated.empty()) return evaluated[image] != 0;
+  return crowd.truth_covers.empty() || crowd.truth_covers[image] != 0;
 }
 
 void check_flags(const std::vector<char>& evaluated, const CrowdData& crowd) {
@@ -59,7 +61,8 @@ std::vector<CocoTruth> coco_truth(const CrowdData& crowd, const std::vector<char
   truth.reserve(crowd.truth.size());
   for (const TruthBox& t : crowd.truth) {
     const auto image = static_cast<std::size_t>(t.image);
-    if (is_evaluated(evaluated, image)) truth.push_back({to_coco(t.box), t.area, rank[image], t.label, t.is_crowd});
+    if (is_evaluated(evaluated, crowd, image))
+      truth.push_back({to_coco(t.box), t.area, rank[image], t.label, t.is_crowd});
   }
   return truth;
 }
@@ -81,7 +84,7 @@ std::vector<CocoDetection> coco_detections(const Targets& targets, const CrowdDa
   std::vector<CocoDetection> detections;
   detections.reserve(targets.box.size());
   for (std::size_t i = 0; i < crowd.images.size(); ++i) {
-    if (!is_evaluated(evaluated, i)) continue;
+    if (!is_evaluated(evaluated, crowd, i)) continue;
     for (std::size_t n = targets.begin[i]; n < targets.begin[i + 1]; ++n) {
       const auto first = targets.class_probs.begin() + static_cast<std::ptrdiff_t>(n) * J;
       const auto label = static_cast<std::int32_t>(std::max_element(first, first + J) - first);

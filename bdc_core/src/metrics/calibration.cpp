@@ -58,7 +58,7 @@ TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& cro
   std::vector<std::size_t> order;
   std::vector<char> taken;
   for (std::size_t i = 0; i < crowd.images.size(); ++i) {
-    if (!evaluated.empty() && evaluated[i] == 0) continue;
+    if (evaluated.empty() ? !crowd.truth_covers.empty() && crowd.truth_covers[i] == 0 : evaluated[i] == 0) continue;
     const std::size_t first = crowd.truth_begin[i], end = crowd.truth_begin[i + 1];
     order.clear();
     for (std::size_t t = targets.begin[i]; t < targets.begin[i + 1]; ++t) order.push_back(t);

@@ -104,6 +104,18 @@ TEST(AggregationAp, ImagesThatAreNotEvaluatedDoNotCount) {
   EXPECT_NEAR(bdc::evaluate_targets(targets, crowd, {}, {1, 0}).stats[0], 1, 1e-12);
 }
 
+TEST(AggregationAp, ImagesTheTruthDoesNotCoverDoNotCount) {
+  bdc::CrowdData crowd = two_images_out_of_order();
+  crowd.truth.pop_back();
+  crowd.truth_covers = {1, 0};
+  crowd.finalize();
+  bdc::Targets targets = perfect_targets();
+  targets.class_probs = {0.2, 0.8, 0.1, 0.9};  // on the image nobody looked at, a box of the same class
+  targets.score = {0.4, 0.9};
+  EXPECT_NEAR(bdc::evaluate_targets(targets, crowd).stats[0], 1, 1e-12);
+  EXPECT_LT(bdc::evaluate_targets(targets, crowd, {}, {1, 1}).stats[0], 1);
+}
+
 TEST(AggregationAp, SaysWhatDoesNotFit) {
   bdc::CrowdData crowd = two_images_out_of_order();
   bdc::Targets targets = perfect_targets();

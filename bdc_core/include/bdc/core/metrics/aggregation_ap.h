@@ -12,16 +12,15 @@ namespace bdc {
 /// in which COCO evaluation breaks ties between equal scores.
 [[nodiscard]] std::vector<std::int32_t> rank_by_id(const std::vector<ImageRecord>& images);
 
-/// Truth of a crowd data set in the evaluation's form. evaluated: one flag per image, or empty for all; truth of other
-/// images is left out.
+/// Truth of a crowd data set in the evaluation's form. evaluated: one flag per image, or empty for those the
+/// truth covers (CrowdData::truth_covers); truth of other images is left out.
 [[nodiscard]] std::vector<CocoTruth> coco_truth(const CrowdData& crowd, const std::vector<char>& evaluated = {});
 
 /// Targets as detections: the class is the most probable one (ties: the smaller index), the score is Targets::score.
 [[nodiscard]] std::vector<CocoDetection> coco_detections(const Targets& targets, const CrowdData& crowd,
                                                          const std::vector<char>& evaluated = {});
 
-/// Aggregation AP: the consensus judged against the truth as if it were a detector's output. evaluated as above; truth
-/// that covers a part of the images only is evaluated on that part.
+/// Aggregation AP: the consensus judged against the truth as if it were a detector's output. evaluated as above.
 /// Throws DataError when there is no truth or when targets and crowd differ in images or classes.
 [[nodiscard]] CocoEvalResult evaluate_targets(const Targets& targets, const CrowdData& crowd,
                                               const CocoEvalOptions& options = {},

@@ -37,7 +37,8 @@ struct TargetCalibration {
 
 /// Targets are tied to objects of any class, best existence first, by the largest IoU of at least match_iou among the
 /// free ones; crowds are left out, and so are targets that overlap one by at least match_iou of their own area.
-/// evaluated: one flag per image, or empty for all. Throws DataError when there is no truth or it does not fit.
+/// evaluated: one flag per image, or empty for those the truth covers. Throws DataError when there is no truth or it
+/// does not fit.
 [[nodiscard]] TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& crowd,
                                                   double match_iou = 0.5, std::size_t bins = 15,
                                                   const std::vector<char>& evaluated = {});
