@@ -8,12 +8,17 @@
 // A source's confusion row of true class j has the Dirichlet prior
 //   right_k on class j,  wrong_k * share_jl on class l,
 // so how good a source is (right_k, wrong_k) is learnt over all its rows, and which classes are alike (share) over the
-// whole crowd. right_k ~ Gamma(2, 2 / right_strength), wrong_k likewise; every row of shares ~ Dirichlet(2, ..., 2).
+// whole crowd. ln right_k has the density of a Gamma(2, 2 / right_strength) variable on the log scale, wrong_k likewise
+// (on the log scale, since otherwise the prior could rise without limit by shrinking all strengths together); every row
+// of shares ~ Dirichlet(2, ..., 2).
 namespace bdc::absence_aware {
 namespace {
 
 constexpr double kStrengthShape = 2;
 constexpr double kSmallestStrength = 1e-3, kLargestStrength = 1e4;
+/// wrong_k is at least this times J - 1. The expected logarithm of a Dirichlet share of small weight w is about -1/w:
+/// with many classes and few boxes, one wrong label would weigh more than any agreement of boxes.
+constexpr double kLeastWrongPerClass = 0.25;
 
 /// One source's counts and the prior's share matrix.
 struct SourceCounts {
@@ -44,8 +49,7 @@ double prior_weight(double right, double wrong, const std::vector<double>& share
 }
 
 double log_strength_prior(double strength, double typical) {
-  return (kStrengthShape - 1) * std::log(strength) - kStrengthShape * strength / typical -
-         kStrengthShape * std::log(typical);
+  return kStrengthShape * std::log(strength) - kStrengthShape * strength / typical - kStrengthShape * std::log(typical);
 }
 
 /// Dirichlet-multinomial log evidence of a source's counts plus the prior of its two strengths.
@@ -67,13 +71,13 @@ double log_evidence(const SourceCounts& s, const std::vector<double>& totals, do
   return result;
 }
 
-/// One fixed-point step for both strengths, halved until the evidence does not fall.
-void fit_strengths(const SourceCounts& s, const AbsenceAwarePriors& p, SourceBelief& belief) {
+/// Fixed-point steps for both strengths, each halved until the evidence does not fall.
+void fit_strengths(const SourceCounts& s, const AbsenceAwarePriors& p, int steps, SourceBelief& belief) {
   std::vector<double> totals;
   s.row_totals(totals);
   double right = belief.right_strength, wrong = belief.wrong_strength;
   double here = log_evidence(s, totals, right, wrong, p);
-  for (int iteration = 0; iteration < 3; ++iteration) {
+  for (int iteration = 0; iteration < steps; ++iteration) {
     const double sum = right + wrong, psi_sum = digamma(sum), psi_right = digamma(right);
     double below = 0, right_gain = 0, wrong_gain = 0;
     for (const double total : totals) {
@@ -88,9 +92,10 @@ void fit_strengths(const SourceCounts& s, const AbsenceAwarePriors& p, SourceBel
       }
     });
     const double k = kStrengthShape;
-    const auto clamp = [](double x) { return std::min(kLargestStrength, std::max(kSmallestStrength, x)); };
-    double log_right = std::log(clamp((right_gain + k - 1) / (below + k / p.right_strength)) / right);
-    double log_wrong = std::log(clamp((wrong_gain + k - 1) / (below + k / p.wrong_strength)) / wrong);
+    const auto clamp = [](double x, double least) { return std::min(kLargestStrength, std::max(least, x)); };
+    const double least_wrong = kLeastWrongPerClass * static_cast<double>(s.J - 1);
+    double log_right = std::log(clamp((right_gain + k) / (below + k / p.right_strength), kSmallestStrength) / right);
+    double log_wrong = std::log(clamp((wrong_gain + k) / (below + k / p.wrong_strength), least_wrong) / wrong);
     bool taken = false;
     for (int attempt = 0; attempt < 4 && !taken; ++attempt) {
       const double r = right * std::exp(log_right), w = wrong * std::exp(log_wrong);
@@ -165,15 +170,20 @@ void fit_shares(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, in
 
 }  // namespace
 
+bool is_large(const ConfusionColumns& counts) {
+  return counts.value.size() > 10'000'000;
+}
+
 void fit_confusion_priors(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, int threads) {
   if (beliefs.classes < 2) return;
   const std::size_t S = beliefs.source.size();
-  constexpr int kIterations = 2;
-  for (int iteration = 0; iteration < kIterations; ++iteration) {
+  const int iterations = is_large(counts) ? 1 : 2, steps = is_large(counts) ? 1 : 3;
+  for (int iteration = 0; iteration < iterations; ++iteration) {
     parallel_chunks(S, source_chunk(S), threads, [&](std::size_t begin, std::size_t end, std::size_t) {
       for (std::size_t k = begin; k < end; ++k) {
         if (!beliefs.source[k].active) continue;
-        fit_strengths({counts, beliefs.priors.wrong_share, k, beliefs.classes}, beliefs.priors, beliefs.source[k]);
+        fit_strengths({counts, beliefs.priors.wrong_share, k, beliefs.classes}, beliefs.priors, steps,
+                      beliefs.source[k]);
       }
     });
     // The best typical strengths given the sources': their means.

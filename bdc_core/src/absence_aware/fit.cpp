@@ -71,16 +71,18 @@ class Fit {
     for (int round = 1; round <= std::max(1, options_.max_rounds); ++round) {
       image_pass(round == 1 ? ImagePass::first : ImagePass::partition);
       observe(AbsenceAwareUpdate::partition);
-      update_sources();
-      image_pass(ImagePass::boxes);
-      observe(AbsenceAwareUpdate::boxes);
-      update_sources();
+      update_sources(true);
+      for (int cycle = is_large(beliefs_.log_confusion) ? 1 : kCycles; cycle > 0; --cycle) {
+        image_pass(ImagePass::boxes);
+        observe(AbsenceAwareUpdate::boxes);
+        update_sources(false);
+      }
       image_pass(ImagePass::boxes);
       observe(AbsenceAwareUpdate::boxes);
       update_noise_shape();
       image_pass(ImagePass::boxes);
       observe(AbsenceAwareUpdate::boxes);
-      update_sources();
+      update_sources(false);
       const double bound = lower_bound();
       const double change = round == 1 ? 1.0 : (bound - before) / std::max(1.0, std::abs(bound));
       result.bound.push_back(bound);
@@ -98,6 +100,8 @@ class Fit {
   }
 
  private:
+  static constexpr int kCycles = 4;  ///< updates of boxes and sources between two looks at the partition
+
   /// Takes over evidence with other columns, and perhaps without a detector.
   void add_prior(const AbsenceAwareEvidence& e) {
     const std::size_t J = beliefs_.classes;
@@ -186,12 +190,14 @@ class Fit {
   }
 
   /// Posteriors of the sources, with their priors refitted; then the shift.
-  void update_sources() {
+  void update_sources(bool first_of_round) {
     AbsenceAwareEvidence evidence = gather(std::move(beliefs_.log_confusion), ErrorUnit::noise_scale);
     if (has_prior_) evidence.merge(prior_);
     fit_source_priors(evidence.source, beliefs_, options_.threads);
     set_source_posteriors(evidence, beliefs_);
-    fit_confusion_priors(evidence.confusion, beliefs_, options_.threads);
+    if (first_of_round || !is_large(evidence.confusion)) {
+      fit_confusion_priors(evidence.confusion, beliefs_, options_.threads);
+    }
     set_confusion_posteriors(std::move(evidence.confusion), beliefs_, options_.threads);
     observe(AbsenceAwareUpdate::sources);
     shift();
@@ -303,6 +309,21 @@ class Fit {
     if (options_.observer) options_.observer(update, lower_bound());
   }
 
+  /// Room for exactly what will be appended: growing by doubling would need twice the memory.
+  void reserve_targets(Targets& targets) const {
+    std::size_t count = 0;
+    for (const ImageState& image : state_) {
+      for (const Candidate& c : image.candidates) count += c.existence < options_.min_existence ? 0 : 1;
+    }
+    targets.box.reserve(count);
+    targets.class_probs.reserve(count * beliefs_.classes);
+    targets.weight.reserve(count);
+    targets.score.reserve(count);
+    targets.existence.reserve(count);
+    targets.box_std.reserve(count);
+    targets.begin.reserve(state_.size() + 1);
+  }
+
   void collect(AbsenceAwareResult& result) {
     result.skipped_boxes = problem_.skipped;
     result.targets.num_classes = static_cast<int>(beliefs_.classes);
@@ -312,6 +333,7 @@ class Fit {
       result.evidence = gather(std::move(beliefs_.log_confusion), ErrorUnit::box_size);
       beliefs_.log_confusion = {};
     }
+    reserve_targets(result.targets);
     for (std::size_t i = 0; i < problem_.images(); ++i) {
       append_targets(problem_.image(i), state_[i], options_.min_existence, problem_.size_known[i] != 0, result.targets);
       state_[i] = ImageState{};

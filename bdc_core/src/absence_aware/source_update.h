@@ -13,6 +13,9 @@ void fit_source_priors(const std::vector<SourceEvidence>& evidence, AbsenceAware
 /// Sets the posteriors of precision, bias, recall, spurious rate, class frequencies, object rate and score levels.
 void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBeliefs& beliefs);
 
+/// So many counts that the confusion priors are fitted once a round, and with fewer steps, to save time.
+[[nodiscard]] bool is_large(const ConfusionColumns& counts);
+
 /// Fits every source's and the shared part of the confusion prior. counts: the layout of beliefs.log_confusion.
 void fit_confusion_priors(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, int threads);
 

@@ -60,7 +60,8 @@ struct AbsenceAwarePriors {
   std::array<double, 4> bias_strength{10, 10, 10, 10};  ///< bias ~ N(0, 1 / (strength * precision))
   double recall_a = 8, recall_b = 2;                    ///< Beta prior of the recall
   double spurious_shape = 1, spurious_rate = 3;         ///< Gamma prior of spurious boxes per image
-  double right_strength = 3, wrong_strength = 2;  ///< typical Dirichlet weight of the right class and of all the wrong
+  double right_strength = 1.5,
+         wrong_strength = 1;                   ///< typical Dirichlet weight of the right class and of all the wrong
   std::vector<double> wrong_share;             ///< J x J: how the wrong weight of a true class is spread; rows sum to 1
   double tail = 5;                             ///< degrees of freedom of the Student-t edge error
   std::array<double, 2> size_power{0.5, 0.5};  ///< edge error grows as (width, height) to this power
