@@ -115,7 +115,7 @@ RawAnnotator read_annotator(const Place& place) {
   e.box.count = box.member("count").number(0);
   e.box.sum = box.member("deviation_sum").numbers<4>();
   e.box.cross = box.member("deviation_products").numbers<10>();
-  for (const std::size_t i : {0, 1, 2, 3}) {
+  for (std::size_t i = 0; i < 4; ++i) {
     const double square = e.box.cross[packed(i, i)], sum = e.box.sum[i];
     // sum^2 <= count * sum of squares, or beta would not be positive
     if (square < 0 || sum * sum > e.box.count * square * (1 + 1e-9) + 1e-12) {

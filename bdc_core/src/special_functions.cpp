@@ -51,6 +51,16 @@ double log_gamma(double x) {
   return (y - 0.5) * std::log(y) - y + half_log_two_pi + stirling_series(1 / y) - std::log(u * (u + 4) * (u + 6));
 }
 
+double log_gamma_rise(double x, double by) {
+  if (!(x > 0) || !(by >= 0)) return std::numeric_limits<double>::quiet_NaN();
+  if (by < 1e-4 * x) return by * digamma(x + by / 2);  // the integral of psi by the midpoint rule: error below 1e-13 by
+  if (x + by > kNoNeedToRaise) return log_gamma(x + by) - log_gamma(x);
+  const double u0 = x * (x + 5), y0 = x + kRaise, x1 = x + by, u1 = x1 * (x1 + 5), y1 = x1 + kRaise;
+  const double ratio = u1 * (u1 + 4) * (u1 + 6) / (u0 * (u0 + 4) * (u0 + 6));
+  return (y0 - 0.5) * std::log1p(by / y0) + by * std::log(y1) - by + stirling_series(1 / y1) - stirling_series(1 / y0) -
+         std::log(ratio);
+}
+
 GammaNear::GammaNear(double center)
     : center_(center), radius_(center / 32), psi_(), log_gamma_(), log_gamma_at_center_(bdc::log_gamma(center)) {
   // psi^(n)(x) / n! = (-1)^(n+1) sum over k >= 0 of 1/(x+k)^(n+1) for n >= 1: the first terms one by one, the rest,

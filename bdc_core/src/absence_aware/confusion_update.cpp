@@ -55,17 +55,16 @@ double log_strength_prior(double strength, double typical) {
 /// Dirichlet-multinomial log evidence of a source's counts plus the prior of its two strengths.
 double log_evidence(const SourceCounts& s, const std::vector<double>& totals, double right, double wrong,
                     const AbsenceAwarePriors& p) {
-  const double sum = right + wrong, at_sum = log_gamma(sum), at_right = log_gamma(right);
+  const double sum = right + wrong;
   double result = log_strength_prior(right, p.right_strength) + log_strength_prior(wrong, p.wrong_strength);
   for (const double total : totals) {
-    if (total > 0) result += at_sum - log_gamma(sum + total);
+    if (total > 0) result -= log_gamma_rise(sum, total);
   }
   s.for_counts([&](std::size_t j, std::size_t l, double n) {
     if (j == l) {
-      result += log_gamma(right + n) - at_right;
+      result += log_gamma_rise(right, n);
     } else {
-      const double w = wrong * s.share[j * s.J + l];
-      result += log_gamma(w + n) - log_gamma(w);
+      result += log_gamma_rise(wrong * s.share[j * s.J + l], n);
     }
   });
   return result;
@@ -156,7 +155,7 @@ void fit_shares(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, in
     SourceCounts{counts, share, k, J}.for_counts([&](std::size_t j, std::size_t l, double n) {
       if (j == l) return;
       const double before = wrong * share[j * J + l], after = wrong * proposal[j * J + l];
-      row[j] += log_gamma(after + n) - log_gamma(after) - log_gamma(before + n) + log_gamma(before);
+      row[j] += log_gamma_rise(after, n) - log_gamma_rise(before, n);
     });
   });
   for (std::size_t j = 0; j < J; ++j) {
@@ -214,7 +213,7 @@ void set_confusion_posteriors(ConfusionColumns counts, AbsenceAwareBeliefs& beli
       double divergence = 0;
       for (std::size_t j = 0; j < J; ++j) {
         psi_sum[j] = digamma(sum + totals[j]);
-        if (totals[j] > 0) divergence += log_gamma(sum + totals[j]) - log_gamma(sum);
+        if (totals[j] > 0) divergence += log_gamma_rise(sum, totals[j]);
       }
       for (std::size_t c = counts.begin[k]; c < counts.begin[k + 1]; ++c) {
         const auto l = static_cast<std::size_t>(counts.label[c]);
@@ -222,7 +221,7 @@ void set_confusion_posteriors(ConfusionColumns counts, AbsenceAwareBeliefs& beli
         for (std::size_t j = 0; j < J; ++j) {
           const double n = column[j], w = prior_weight(right, wrong, share, J, j, l);
           const double expected = digamma(w + n) - psi_sum[j];
-          if (n > 0) divergence += n * expected - log_gamma(w + n) + log_gamma(w);
+          if (n > 0) divergence += n * expected - log_gamma_rise(w, n);
           column[j] = expected;
         }
       }

@@ -6,16 +6,18 @@
 #include "absence_aware/evidence.h"
 #include "absence_aware/image_pass.h"
 #include "absence_aware/image_targets.h"
+#include "absence_aware/partition.h"
 #include "absence_aware/problem.h"
 #include "absence_aware/source_update.h"
 #include "bdc/core/absence_aware.h"
 #include "bdc/core/parallel.h"
+#include "free_memory.h"
 
 namespace bdc {
 namespace absence_aware {
 namespace {
 
-constexpr std::size_t kImagesPerChunk = 16;
+constexpr std::size_t kImagesPerChunk = 16, kImagesPerTrim = 8192;
 constexpr double kLeastPower = 0, kMostPower = 1.25, kLeastTail = 1.5, kMostTail = 200;
 
 /// The fit of one crowd: the state of every image, the beliefs, and one member function per update.
@@ -128,6 +130,7 @@ class Fit {
                     [&](std::size_t begin, std::size_t end, std::size_t) {
                       for (std::size_t i = begin; i < end; ++i) {
                         run_image_pass(beliefs_, problem_.image(i), pass, state_[i]);
+                        if (pass != ImagePass::boxes && is_large(beliefs_.log_confusion)) forget_neighbours(state_[i]);
                       }
                     });
   }
@@ -337,6 +340,7 @@ class Fit {
     for (std::size_t i = 0; i < problem_.images(); ++i) {
       append_targets(problem_.image(i), state_[i], options_.min_existence, problem_.size_known[i] != 0, result.targets);
       state_[i] = ImageState{};
+      if (i % kImagesPerTrim == kImagesPerTrim - 1) return_free_memory();  // the targets are growing meanwhile
     }
     if (result.targets.begin.empty()) result.targets.begin.push_back(0);
     result.beliefs = std::move(beliefs_);

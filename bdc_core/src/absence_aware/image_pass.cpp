@@ -13,7 +13,6 @@ namespace absence_aware {
 namespace {
 
 constexpr int kBoxSteps = 2;
-constexpr int kSweeps = 3;
 /// An image without a move for two passes is looked at again only every fourth pass.
 constexpr int kQuietPasses = 2, kQuietPeriod = 4;
 
@@ -29,17 +28,10 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
   }
   if (pass != ImagePass::boxes) {
     const bool look = state.quiet < kQuietPasses || (state.quiet - kQuietPasses) % kQuietPeriod == kQuietPeriod - 1;
-    int moved = 0;
-    if (look) {
-      for (int sweep = 0; sweep < kSweeps; ++sweep) {
-        const int now = improve_partition(model, state);
-        moved += now;
-        if (now == 0) break;
-      }
-    }
+    if (look && state.neighbour_begin.empty()) find_neighbours(image, state);
+    const int moved = look ? improve_partition(model, state) : 0;
     state.quiet = moved > 0 ? 0 : state.quiet + 1;
   }
-  for (Candidate& c : state.candidates) model.evaluate(c, true);
   state.undetected = image.lone ? 0.0 : std::exp(model.log_undetected());
 }
 

@@ -26,6 +26,7 @@ struct Candidate {
   std::array<double, 4> mean{}, variance{};  ///< Gaussian posterior of the edges, pixels
   double bound = 0;                          ///< the candidate's part of the lower bound
   double real = 0;                           ///< ln of the weight of "is an object" in the bound: A in docs/method.md
+  double spurious = 0;                       ///< ln of the weight of "every member is spurious": B in docs/method.md
   double existence = 0;
   std::vector<float> class_probs;  ///< J; tiny entries are exactly 0
 };

@@ -56,4 +56,9 @@ void find_neighbours(const ImageItems& image, ImageState& state) {
   state.neighbour.shrink_to_fit();
 }
 
+void forget_neighbours(ImageState& state) {
+  state.neighbour_begin = {};
+  state.neighbour = {};
+}
+
 }  // namespace bdc::absence_aware

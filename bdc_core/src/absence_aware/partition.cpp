@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace bdc::absence_aware {
@@ -9,11 +10,35 @@ namespace {
 
 /// A move must gain at least this: rounding cannot make two moves undo each other for ever.
 constexpr double kLeastGain = 1e-9;
+/// A move whose estimate falls short of the best by more than this is not worked out.
+constexpr double kEstimateError = 3.0;
+constexpr int kSweeps = 3;
 
 class Partition {
  public:
-  Partition(CandidateModel& model, ImageState& state) : model_(model), state_(state) {
+  Partition(CandidateModel& model, ImageState& state)
+      : model_(model), state_(state), checked_(state.candidate_of.size(), 0), alone_(state.candidate_of.size()) {
     stamp_.assign(state.candidates.size() + 1, 0);
+    changed_.assign(state.candidates.size(), ++clock_);
+    merge_tried_.assign(state.candidates.size(), 0);
+  }
+
+  /// Moves, regrouping and merges, again where something changed. Returns the number of accepted moves.
+  int improve() {
+    int accepted = 0;
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      const int before = accepted;
+      for (std::size_t n = 0; n < state_.candidate_of.size(); ++n) {
+        const auto item = static_cast<std::int32_t>(n);
+        if (!is_stale(item)) continue;
+        checked_[n] = clock_;
+        accepted += move_item(item) ? 1 : 0;
+      }
+      accepted += regroup_spurious();
+      for (std::size_t a = 0; a < state_.candidates.size(); ++a) accepted += merge_candidate(a) ? 1 : 0;
+      if (accepted == before) break;
+    }
+    return accepted;
   }
 
   /// Calls body(candidate) once for every candidate with an item next to item n, in order of overlap.
@@ -64,6 +89,40 @@ class Partition {
     return result;
   }
 
+  /// Whether something changed around the item since its moves were last tried.
+  bool is_stale(std::int32_t item) {
+    const std::size_t n = static_cast<std::size_t>(item);
+    if (changed_[static_cast<std::size_t>(state_.candidate_of[n])] > checked_[n]) return true;
+    bool stale = false;
+    for_neighbours(item, [&](std::size_t c) { stale = stale || changed_[c] > checked_[n]; });
+    return stale;
+  }
+
+  double alone_bound(std::int32_t item) {
+    auto& known = alone_[static_cast<std::size_t>(item)];
+    if (!known) known = alone(item).bound;
+    return *known;
+  }
+
+  static double bound_after(const Candidate& c, const CandidateGain& gain) {
+    return log_sum(c.real + gain.real, c.spurious + gain.spurious);
+  }
+
+  /// Estimate of the bound of c without `out` and with `in`.
+  double estimate(const Candidate& c, std::int32_t out, std::int32_t in) {
+    CandidateGain gain;
+    if (out >= 0) {
+      if (c.members.size() == 1) return in >= 0 ? alone_bound(in) : 0.0;
+      gain = model_.leaving(c, out);
+    }
+    if (in >= 0) {
+      const CandidateGain more = model_.joining(c, in);
+      gain.real += more.real;
+      gain.spurious += more.spurious;
+    }
+    return bound_after(c, gain);
+  }
+
   Candidate alone(std::int32_t item) {
     Candidate result;
     result.members = {item};
@@ -75,12 +134,17 @@ class Partition {
     for (const std::int32_t n : candidate.members) {
       state_.candidate_of[static_cast<std::size_t>(n)] = static_cast<std::int32_t>(index);
     }
+    model_.evaluate(candidate, true);
     state_.candidates[index] = std::move(candidate);
+    changed_[index] = ++clock_;
+    merge_tried_[index] = 0;
   }
 
   void append(Candidate candidate) {
     state_.candidates.emplace_back();
     stamp_.push_back(0);
+    changed_.push_back(0);
+    merge_tried_.push_back(0);
     put(state_.candidates.size() - 1, std::move(candidate));
   }
 
@@ -88,12 +152,16 @@ class Partition {
   void remove(std::size_t index) {
     if (index + 1 != state_.candidates.size()) put(index, std::move(state_.candidates.back()));
     state_.candidates.pop_back();
+    changed_.pop_back();
+    merge_tried_.pop_back();
   }
 
   bool move_item(std::int32_t n);
   /// Candidates grown from `items`, in order; they need not raise the bound.
   std::vector<Candidate> grow(const std::vector<std::int32_t>& items);
   int regroup_spurious();
+  /// Whether merging is worth working out.
+  bool may_merge(const Candidate& a, const Candidate& b);
   bool merge_candidate(std::size_t a);
 
  private:
@@ -101,63 +169,79 @@ class Partition {
   ImageState& state_;
   std::vector<std::int32_t> stamp_, tried_;
   std::int32_t now_ = 0;
+  // Times count changes of candidates: when a candidate last changed, and when an item's moves were last tried.
+  std::int64_t clock_ = 0;
+  std::vector<std::int64_t> changed_, checked_;
+  std::vector<char> merge_tried_;             ///< since the candidate last changed
+  std::vector<std::optional<double>> alone_;  ///< bound of the item as a candidate of its own
 };
 
 bool Partition::move_item(std::int32_t n) {
   const auto from = static_cast<std::size_t>(state_.candidate_of[static_cast<std::size_t>(n)]);
   const bool was_alone = state_.candidates[from].members.size() == 1;
-  const Candidate rest = changed(state_.candidates[from], n, -1);
-  const double rest_bound = was_alone ? 0.0 : rest.bound;
+  const double rest_estimate = estimate(state_.candidates[from], n, -1);
+  std::optional<Candidate> exact_rest;
+  const auto rest = [&]() -> const Candidate& {
+    if (!exact_rest) exact_rest = changed(state_.candidates[from], n, -1);
+    return *exact_rest;
+  };
+  const auto rest_bound = [&] { return was_alone ? 0.0 : rest().bound; };
 
   // The best move found: `from` becomes `home`, `to` becomes `there`, `evicted` stands alone. Empty: nothing there.
   double best = state_.candidates[from].bound + kLeastGain;
+  const auto promising = [&](double estimated) { return estimated > best - kEstimateError; };
   bool found = false;
   std::size_t to = from;
   Candidate home, there, evicted;
-  if (!was_alone) {
-    Candidate single = alone(n);
-    if (rest_bound + single.bound > best) {
-      best = rest_bound + single.bound;
-      found = true;
-      home = rest;
-      evicted = std::move(single);
-    }
+  if (!was_alone && promising(rest_estimate + alone_bound(n)) && rest_bound() + alone_bound(n) > best) {
+    best = rest_bound() + alone_bound(n);
+    found = true;
+    home = rest();
+    evicted = alone(n);
   }
   const std::int32_t source = source_of(n);
   for_neighbours(n, [&](std::size_t c) {
     if (c == from) return;
     const Candidate& target = state_.candidates[c];
     const std::int32_t other = member_of(target, source);
-    Candidate joined = changed(target, other, n);
-    const double gain = joined.bound - target.bound;
+    const double gain_estimate = estimate(target, other, n) - target.bound;
     if (other < 0) {
-      if (rest_bound + gain <= best) return;
-      best = rest_bound + gain;
+      if (!promising(rest_estimate + gain_estimate)) return;
+      Candidate joined = changed(target, -1, n);
+      const double sum = rest_bound() + joined.bound - target.bound;
+      if (sum <= best) return;
+      best = sum;
       found = true;
       to = c;
-      home = rest;
+      home = rest();
       there = std::move(joined);
       evicted = Candidate{};
       return;
     }
-    Candidate swapped = changed(state_.candidates[from], n, other);
-    if (swapped.bound + gain > best) {
-      best = swapped.bound + gain;
-      found = true;
-      to = c;
-      home = std::move(swapped);
-      there = joined;
-      evicted = Candidate{};
+    const bool try_swap = promising(estimate(state_.candidates[from], n, other) + gain_estimate);
+    // When n is alone, pushing the other out is the swap.
+    const bool try_evict = !was_alone && promising(rest_estimate + gain_estimate + alone_bound(other));
+    if (!try_swap && !try_evict) return;
+    Candidate joined = changed(target, other, n);
+    const double gain = joined.bound - target.bound;
+    if (try_swap) {
+      Candidate swapped = changed(state_.candidates[from], n, other);
+      if (swapped.bound + gain > best) {
+        best = swapped.bound + gain;
+        found = true;
+        to = c;
+        home = std::move(swapped);
+        there = joined;
+        evicted = Candidate{};
+      }
     }
-    if (was_alone) return;  // then pushing the other out is the swap just tried
-    Candidate single = alone(other);
-    if (rest_bound + gain + single.bound > best) {
-      best = rest_bound + gain + single.bound;
+    if (try_evict && rest_bound() + gain + alone_bound(other) > best) {
+      best = rest_bound() + gain + alone_bound(other);
       found = true;
       to = c;
-      home = rest;
+      home = rest();
       there = std::move(joined);
-      evicted = std::move(single);
+      evicted = alone(other);
     }
   });
   if (!found) return false;
@@ -187,6 +271,7 @@ std::vector<Candidate> Partition::grow(const std::vector<std::int32_t>& items) {
       tried_.push_back(at);
       const auto c = static_cast<std::size_t>(at);
       if (member_of(grown[c], source_of(item)) >= 0) continue;
+      if (model_.joining(grown[c], item).real < best - kEstimateError) continue;
       Candidate trial = changed(grown[c], -1, item);
       if (trial.real - grown[c].real <= best) continue;
       best = trial.real - grown[c].real;
@@ -199,6 +284,7 @@ std::vector<Candidate> Partition::grow(const std::vector<std::int32_t>& items) {
     } else {
       grown[where] = std::move(joined);
     }
+    model_.evaluate(grown[where], true);
     place[static_cast<std::size_t>(item)] = static_cast<std::int32_t>(where);
   }
   return grown;
@@ -255,7 +341,20 @@ int Partition::regroup_spurious() {
   return accepted;
 }
 
+bool Partition::may_merge(const Candidate& a, const Candidate& b) {
+  const Candidate& large = a.members.size() < b.members.size() ? b : a;
+  const Candidate& small = a.members.size() < b.members.size() ? a : b;
+  CandidateGain gain;
+  for (const std::int32_t n : small.members) {
+    const CandidateGain one = model_.joining(large, n);
+    gain.real += one.real;
+    gain.spurious += one.spurious;
+  }
+  return bound_after(large, gain) > a.bound + b.bound - kEstimateError * static_cast<double>(small.members.size());
+}
+
 bool Partition::merge_candidate(std::size_t a) {
+  if (merge_tried_[a] != 0) return false;  // a pair is tried when either of the two has changed
   bool any = false;
   for (bool again = true; again;) {
     again = false;
@@ -270,6 +369,7 @@ bool Partition::merge_candidate(std::size_t a) {
         for (const std::int32_t m : other.members) {
           if (member_of(state_.candidates[a], source_of(m)) >= 0) return;
         }
+        if (!may_merge(state_.candidates[a], other)) return;
         Candidate joint;
         joint.members = state_.candidates[a].members;
         joint.members.insert(joint.members.end(), other.members.begin(), other.members.end());
@@ -289,6 +389,7 @@ bool Partition::merge_candidate(std::size_t a) {
       break;
     }
   }
+  merge_tried_[a] = 1;
   return any;
 }
 
@@ -320,14 +421,7 @@ void initial_partition(CandidateModel& model, ImageState& state) {
 }
 
 int improve_partition(CandidateModel& model, ImageState& state) {
-  Partition partition(model, state);
-  int accepted = 0;
-  for (std::size_t n = 0; n < state.candidate_of.size(); ++n) {
-    accepted += partition.move_item(static_cast<std::int32_t>(n)) ? 1 : 0;
-  }
-  accepted += partition.regroup_spurious();
-  for (std::size_t a = 0; a < state.candidates.size(); ++a) accepted += partition.merge_candidate(a) ? 1 : 0;
-  return accepted;
+  return Partition(model, state).improve();
 }
 
 }  // namespace bdc::absence_aware

@@ -10,6 +10,9 @@ namespace bdc::absence_aware {
 /// very many). Only these are tried together, so the work stays near linear in a crowded image.
 void find_neighbours(const ImageItems& image, ImageState& state);
 
+/// Gives the lists' memory back; they must be found again before the partition is improved.
+void forget_neighbours(ImageState& state);
+
 /// First partition: items in the order of how well others agree with them, each into the candidate that gains most.
 /// A candidate counts as an object while it grows: where many looked, the first few boxes of an object could not make
 /// up for all who have not been asked yet.

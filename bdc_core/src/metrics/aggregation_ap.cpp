@@ -54,15 +54,18 @@ std::vector<std::int32_t> rank_by_id(const std::vector<ImageRecord>& images) {
   return rank;
 }
 
-std::vector<CocoTruth> coco_truth(const CrowdData& crowd, const std::vector<char>& evaluated) {
+std::vector<CocoTruth> coco_truth(const CrowdData& crowd, const std::vector<char>& evaluated,
+                                  const std::vector<std::array<double, 4>>* xywh) {
   check_flags(evaluated, crowd);
   const std::vector<std::int32_t> rank = rank_by_id(crowd.images);
   std::vector<CocoTruth> truth;
   truth.reserve(crowd.truth.size());
-  for (const TruthBox& t : crowd.truth) {
+  for (std::size_t n = 0; n < crowd.truth.size(); ++n) {
+    const TruthBox& t = crowd.truth[n];
     const auto image = static_cast<std::size_t>(t.image);
-    if (is_evaluated(evaluated, crowd, image))
-      truth.push_back({to_coco(t.box), t.area, rank[image], t.label, t.is_crowd});
+    if (!is_evaluated(evaluated, crowd, image)) continue;
+    truth.push_back({to_coco(t.box), t.area, rank[image], t.label, t.is_crowd});
+    if (xywh != nullptr) truth.back().box = {(*xywh)[n][0], (*xywh)[n][1], (*xywh)[n][2], (*xywh)[n][3]};
   }
   return truth;
 }

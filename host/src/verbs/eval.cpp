@@ -23,7 +23,7 @@ std::string cell(double value) {
   return value < 0 ? "-" : fixed(value, 4);
 }
 
-CocoEvalResult evaluate_file(const Flags& flags, const CrowdData& truth) {
+CocoEvalResult evaluate_file(const Flags& flags, const CrowdData& truth, const ReadReport& report) {
   const auto rank = rank_by_id(truth.images);
   std::vector<CocoDetection> detections;
   ResultOptions reading;
@@ -38,7 +38,8 @@ CocoEvalResult evaluate_file(const Flags& flags, const CrowdData& truth) {
   if (!flags.ious.empty()) options.iou_thresholds = flags.ious;
   if (!flags.max_detections.empty()) options.max_detections = flags.max_detections;
   options.extra_ious = {0.4};
-  return coco_evaluate(detections, coco_truth(truth), truth.images.size(), truth.classes.size(), options);
+  return coco_evaluate(detections, coco_truth(truth, {}, &report.truth_xywh), truth.images.size(), truth.classes.size(),
+                       options);
 }
 
 Json to_json(const CocoEvalResult& result, const CrowdData& truth, bool per_class) {
@@ -89,10 +90,11 @@ void print(const CocoEvalResult& result, const CrowdData& truth, bool per_class)
 }
 
 int eval(const Flags& flags) {
-  const CrowdData truth = read_truth(flags.truth);
+  ReadReport report;
+  const CrowdData truth = read_truth(flags.truth, &report);
   CocoEvalResult result;
   try {
-    result = evaluate_file(flags, truth);
+    result = evaluate_file(flags, truth, report);
   } catch (const std::invalid_argument& e) {
     throw UserError(ExitCode::usage, e.what());
   } catch (const DataError& e) {

@@ -57,4 +57,16 @@ TEST(SpecialFunctions, AreNotANumberOutsideTheirDomain) {
   }
 }
 
+TEST(SpecialFunctions, RiseOfLogGammaIsTheDifferenceOfLogGammas) {
+  for (const double x : {1e-3, 0.02, 0.5, 1.0, 7.5, 300.0, 2e6}) {
+    for (const double by : {0.0, 1e-9, 5e-5, 2e-3, 0.3, 4.0, 1000.0}) {
+      const double expected = bdc::log_gamma(x + by) - bdc::log_gamma(x);
+      const double rounding = 1e-12 * (1 + std::abs(bdc::log_gamma(x)) + std::abs(bdc::log_gamma(x + by)));
+      EXPECT_NEAR(bdc::log_gamma_rise(x, by), expected, rounding) << x << " " << by;
+    }
+  }
+  EXPECT_TRUE(std::isnan(bdc::log_gamma_rise(0, 1)));
+  EXPECT_TRUE(std::isnan(bdc::log_gamma_rise(1, -1)));
+}
+
 }  // namespace

@@ -11,6 +11,9 @@ namespace bdc {
 /// writes no global variable, so threads may call it.
 [[nodiscard]] double log_gamma(double x);
 
+/// ln Gamma(x + by) - ln Gamma(x) for x > 0, by >= 0; without the cancellation of a difference, and faster.
+[[nodiscard]] double log_gamma_rise(double x, double by);
+
 /// psi and ln Gamma for many arguments close to one: within center/32 of the centre a Taylor series, elsewhere the
 /// functions above. The same accuracy, several times faster: most entries of a confusion matrix stay close to their
 /// prior.

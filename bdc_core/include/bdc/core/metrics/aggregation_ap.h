@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "bdc/core/crowd_data.h"
@@ -13,8 +14,10 @@ namespace bdc {
 [[nodiscard]] std::vector<std::int32_t> rank_by_id(const std::vector<ImageRecord>& images);
 
 /// Truth of a crowd data set in the evaluation's form. evaluated: one flag per image, or empty for those the
-/// truth covers (CrowdData::truth_covers); truth of other images is left out.
-[[nodiscard]] std::vector<CocoTruth> coco_truth(const CrowdData& crowd, const std::vector<char>& evaluated = {});
+/// truth covers (CrowdData::truth_covers); truth of other images is left out. xywh: ReadReport::truth_xywh, the widths
+/// and heights with the file's own bits; from corners they would cost a rounding, which matters at an exact threshold.
+[[nodiscard]] std::vector<CocoTruth> coco_truth(const CrowdData& crowd, const std::vector<char>& evaluated = {},
+                                                const std::vector<std::array<double, 4>>* xywh = nullptr);
 
 /// Targets as detections: the class is the most probable one (ties: the smaller index), the score is Targets::score.
 [[nodiscard]] std::vector<CocoDetection> coco_detections(const Targets& targets, const CrowdData& crowd,
