@@ -154,7 +154,7 @@ MethodEntry absence_aware_profile() {
   entry.description = "one model of recall, inventions, boxes and classes; the detector is one more source";
   entry.options = {{"max_rounds", "50", "rounds after which to stop at the latest", {}, false},
                    {"tolerance", "0.000001", "relative rise of the bound below which to stop", {}, false},
-                   {"min_existence", "0.001", "objects less probable than this are left out", {}, false}};
+                   {"min_existence", "1e-6", "objects less probable than this are left out", {}, false}};
   entry.create = [](const MethodOptions& options) { return std::make_unique<AbsenceAware>(options); };
   return entry;
 }
