@@ -9,6 +9,7 @@
 #include "bdc/core/error.h"
 #include "bdc/core/parallel.h"
 #include "image_scale.h"
+#include "online/state_bytes.h"
 
 namespace bdc {
 
@@ -213,6 +214,54 @@ BoundTerms BdcModel::present_bound(int threads) const {
   return terms;
 }
 
+bool BdcModel::target_of(std::size_t i, std::size_t n, Box& box, double& w) const {
+  box = to_corners(object(i, n).box);
+  box = {std::clamp(box.x1, 0.0, 1.0), std::clamp(box.y1, 0.0, 1.0), std::clamp(box.x2, 0.0, 1.0),
+         std::clamp(box.y2, 0.0, 1.0)};
+  w = std::min(1.0, weight(i, n));
+  if (!box.valid() || !(w > parameters_.min_weight)) return false;
+  box = scaled(box, {1 / inverse_scale_[i].width, 1 / inverse_scale_[i].height});
+  return true;
+}
+
+void BdcModel::append_targets(std::size_t image, Targets& targets) const {
+  const std::size_t J = num_classes_;
+  targets.num_classes = static_cast<int>(J);
+  if (targets.begin.empty()) targets.begin.push_back(0);
+  for (std::size_t n = 0; n < num_objects(image); ++n) {
+    Box box;
+    double w = 0;
+    if (!target_of(image, n, box, w)) continue;
+    const double* probs = class_probs(image, n);
+    targets.box.push_back(box);
+    targets.class_probs.insert(targets.class_probs.end(), probs, probs + J);
+    targets.weight.push_back(w);
+    targets.score.push_back(w * *std::max_element(probs, probs + J));
+  }
+  targets.begin.push_back(targets.box.size());
+}
+
+template <class Archive, class Self>
+void BdcModel::archive(Archive& state, Self& self) {
+  state(self.row_count_);
+  state(self.image_terms_);
+  state(self.object_of_);
+  state(self.objects_);
+  state(self.rho_);
+  state(self.box_weight_);
+  state(self.box_posterior_);
+  state(self.box_sums_);
+  state(self.expected_.value);
+  state(self.dirichlet_);
+}
+
+void BdcModel::save(StateWriter& state) const {
+  archive(state, *this);
+}
+void BdcModel::load(StateReader& state) {
+  archive(state, *this);
+}
+
 Targets BdcModel::compact_targets(std::vector<double> rho) const {
   const std::size_t J = num_classes_;
   Targets targets;
@@ -225,18 +274,15 @@ Targets BdcModel::compact_targets(std::vector<double> rho) const {
   targets.weight.reserve(rows);
   targets.score.reserve(rows);
   for (std::size_t i = 0; i < crowd_.images.size(); ++i) {
-    const ImageScale scale{1 / inverse_scale_[i].width, 1 / inverse_scale_[i].height};
     for (std::size_t n = 0; n < num_objects(i); ++n) {
-      Box box = to_corners(object(i, n).box);
-      box = {std::clamp(box.x1, 0.0, 1.0), std::clamp(box.y1, 0.0, 1.0), std::clamp(box.x2, 0.0, 1.0),
-             std::clamp(box.y2, 0.0, 1.0)};
-      const double w = std::min(1.0, weight(i, n));
-      if (!box.valid() || !(w > parameters_.min_weight)) continue;
+      Box box;
+      double w = 0;
+      if (!target_of(i, n, box, w)) continue;
       // Rows only ever move forward, so the compacted rows may share the vector.
       const double* from = &rho[(row_begin_[i] + n) * J];
       double* to = &rho[targets.box.size() * J];
       if (from != to) std::copy(from, from + J, to);
-      targets.box.push_back(scaled(box, scale));
+      targets.box.push_back(box);
       targets.weight.push_back(w);
       targets.score.push_back(w * *std::max_element(to, to + J));
     }

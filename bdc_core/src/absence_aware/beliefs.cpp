@@ -119,4 +119,11 @@ void update_beliefs(AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& ev
   absence_aware::set_confusion_posteriors(evidence.confusion, beliefs, threads);
 }
 
+double bound_of_evidence(const AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& evidence) {
+  std::vector<double> seen;
+  seen.reserve(evidence.source.size());
+  for (const SourceEvidence& s : evidence.source) seen.push_back(s.images);
+  return evidence.image_bound + absence_aware::global_bound(beliefs, seen, evidence.images);
+}
+
 }  // namespace bdc

@@ -14,6 +14,8 @@ void SourceEvidence::merge(const SourceEvidence& other) {
     weight[e] += other.weight[e];
     error[e] += other.error[e];
     square[e] += other.square[e];
+    size_error[e] += other.size_error[e];
+    size_square[e] += other.size_square[e];
   }
 }
 
@@ -27,10 +29,19 @@ void AbsenceAwareEvidence::merge(const AbsenceAwareEvidence& other) {
   for (std::size_t j = 0; j < class_count.size(); ++j) class_count[j] += other.class_count[j];
   objects += other.objects;
   images += other.images;
+  image_bound += other.image_bound;
   for (std::size_t i = 0; i < kScoreLevels; ++i) {
     real_level[i] += other.real_level[i];
     spurious_level[i] += other.spurious_level[i];
   }
+}
+
+AbsenceAwareEvidence in_box_sizes(AbsenceAwareEvidence evidence) {
+  for (SourceEvidence& s : evidence.source) {
+    s.error = s.size_error;
+    s.square = s.size_square;
+  }
+  return evidence;
 }
 
 namespace absence_aware {
@@ -40,8 +51,7 @@ constexpr double kSmallestShare = 1e-6;
 }  // namespace
 
 void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
-             std::size_t classes, std::size_t first_column, bool lone, ErrorUnit unit, SourceEvidence& sums,
-             double* counts) {
+             std::size_t classes, std::size_t first_column, bool lone, SourceEvidence& sums, double* counts) {
   const double real = c.existence;
   sums.boxes += real;
   if (!lone) {
@@ -51,11 +61,13 @@ void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item
   for (std::size_t e = 0; e < 4; ++e) {
     const double d = expected_square(belief, e, item.edge[e], c.mean[e], c.variance[e], c.scale[e & 1U]);
     const double w = real * outlier_weight(tail.tail, d);
-    const double length = unit == ErrorUnit::noise_scale ? c.scale[e & 1U] : c.size[e & 1U];
-    const double error = (item.edge[e] - c.mean[e]) / length;
+    const double pixels = item.edge[e] - c.mean[e], square = pixels * pixels + c.variance[e];
+    const double per_scale = 1 / c.scale[e & 1U], per_size = 1 / c.size[e & 1U];
     sums.weight[e] += w;
-    sums.error[e] += w * error;
-    sums.square[e] += w * (error * error + c.variance[e] / (length * length));
+    sums.error[e] += w * pixels * per_scale;
+    sums.square[e] += w * square * per_scale * per_scale;
+    sums.size_error[e] += w * pixels * per_size;
+    sums.size_square[e] += w * square * per_size * per_size;
   }
   if (item.class_probs == nullptr) {
     double* column = counts + (item.column - first_column) * classes;

@@ -7,14 +7,10 @@
 /// Expected sufficient statistics of the candidates as they stand.
 namespace bdc::absence_aware {
 
-/// What edge errors are divided by: the noise scale that the model thinks in, or the object's width and height.
-enum class ErrorUnit { noise_scale, box_size };
-
 /// Adds one box of a source, a member of candidate c of an image that is `lone` or not. counts: the source's confusion
 /// columns start at `first_column`.
 void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
-             std::size_t classes, std::size_t first_column, bool lone, ErrorUnit unit, SourceEvidence& sums,
-             double* counts);
+             std::size_t classes, std::size_t first_column, bool lone, SourceEvidence& sums, double* counts);
 
 /// Expected objects of an image: those of its candidates and those nobody drew.
 [[nodiscard]] double expected_objects(const ImageState& state);

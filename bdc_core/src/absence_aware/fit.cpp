@@ -155,7 +155,7 @@ class Fit {
 
   /// Evidence of all images. Parallel over sources, each adding its boxes in order: no partial sums to hold, and the
   /// same bits for any number of threads. `buffer` is overwritten with the confusion counts.
-  AbsenceAwareEvidence gather(ConfusionColumns buffer, ErrorUnit unit) const {
+  AbsenceAwareEvidence gather(ConfusionColumns buffer) const {
     const std::size_t S = beliefs_.sources(), J = beliefs_.classes;
     AbsenceAwareEvidence evidence;
     evidence.source.resize(S);
@@ -179,7 +179,7 @@ class Fit {
           const std::size_t local = n - problem_.item_begin[problem_.item_image[n]];
           add_box(tail, beliefs_.source[k], problem_.items[n],
                   image.candidates[static_cast<std::size_t>(image.candidate_of[local])], J, first,
-                  problem_.lone[problem_.item_image[n]] != 0, unit, sums, counts);
+                  problem_.lone[problem_.item_image[n]] != 0, sums, counts);
         }
         double there = 0;
         for (std::size_t s = problem_.source_image_begin[k]; s < problem_.source_image_begin[k + 1]; ++s) {
@@ -194,7 +194,7 @@ class Fit {
 
   /// Posteriors of the sources, with their priors refitted; then the shift.
   void update_sources(bool first_of_round) {
-    AbsenceAwareEvidence evidence = gather(std::move(beliefs_.log_confusion), ErrorUnit::noise_scale);
+    AbsenceAwareEvidence evidence = gather(std::move(beliefs_.log_confusion));
     if (has_prior_) evidence.merge(prior_);
     fit_source_priors(evidence.source, beliefs_, options_.threads);
     set_source_posteriors(evidence, beliefs_);
@@ -331,9 +331,9 @@ class Fit {
     result.skipped_boxes = problem_.skipped;
     result.targets.num_classes = static_cast<int>(beliefs_.classes);
     if (options_.keep_log_confusion) {
-      result.evidence = gather(beliefs_.log_confusion, ErrorUnit::box_size);
+      result.evidence = in_box_sizes(gather(beliefs_.log_confusion));
     } else {
-      result.evidence = gather(std::move(beliefs_.log_confusion), ErrorUnit::box_size);
+      result.evidence = in_box_sizes(gather(std::move(beliefs_.log_confusion)));
       beliefs_.log_confusion = {};
     }
     reserve_targets(result.targets);

@@ -73,8 +73,8 @@ Targets consensus_of_image(const AbsenceAwareBeliefs& beliefs, const ImageLabels
       const Item& item = items[static_cast<std::size_t>(n)];
       const auto k = static_cast<std::size_t>(item.source);
       const std::size_t first = evidence->confusion.begin[k];
-      add_box(tail, beliefs.source[k], item, c, beliefs.classes, first, image.lone, ErrorUnit::noise_scale,
-              evidence->source[k], evidence->confusion.value.data() + first * beliefs.classes);
+      add_box(tail, beliefs.source[k], item, c, beliefs.classes, first, image.lone, evidence->source[k],
+              evidence->confusion.value.data() + first * beliefs.classes);
       if (!image.lone) evidence->source[k].missed -= c.existence;
     }
   }
@@ -85,6 +85,7 @@ Targets consensus_of_image(const AbsenceAwareBeliefs& beliefs, const ImageLabels
     }
   }
   add_image_totals(image, state, *evidence);
+  evidence->image_bound += image_bound(beliefs, image, state);
   return out;
 }
 

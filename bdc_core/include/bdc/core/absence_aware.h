@@ -36,8 +36,9 @@ struct SourceEvidence {
   double spurious = 0;             ///< boxes drawn where nothing was
   double boxes = 0;                ///< boxes that were objects; unlike found, images nobody else saw count too
   std::array<double, 4> weight{};  ///< per edge: sum of the outlier weights of the boxes that were objects
-  std::array<double, 4> error{};   ///< weighted sum of edge errors
+  std::array<double, 4> error{};   ///< weighted sum of edge errors, in noise scales
   std::array<double, 4> square{};  ///< weighted sum of expected squared edge errors
+  std::array<double, 4> size_error{}, size_square{};  ///< the same in the object's widths and heights
   void merge(const SourceEvidence& other);
 };
 
@@ -48,6 +49,7 @@ struct AbsenceAwareEvidence {
   std::vector<double> class_count;  ///< J, expected objects of each class
   double objects = 0;               ///< expected objects, the ones nobody drew included
   double images = 0;
+  double image_bound = 0;  ///< the images' part of the bound; filled by consensus_of_image alone
   std::array<double, kScoreLevels> real_level{}, spurious_level{};  ///< the detector's boxes by score
   /// Throws std::invalid_argument unless both have the same sources, classes and confusion columns.
   void merge(const AbsenceAwareEvidence& other);
@@ -162,5 +164,11 @@ struct ImageLabels {
 
 /// Beliefs from evidence: empirical-Bayes priors and conjugate posteriors.
 void update_beliefs(AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& evidence, int threads = 0);
+
+/// The lower bound for images whose evidence consensus_of_image collected under these very beliefs.
+[[nodiscard]] double bound_of_evidence(const AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& evidence);
+
+/// The evidence with edge errors in widths and heights, the form in which evidence of different crowds adds.
+[[nodiscard]] AbsenceAwareEvidence in_box_sizes(AbsenceAwareEvidence evidence);
 
 }  // namespace bdc

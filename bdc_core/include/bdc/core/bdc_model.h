@@ -18,6 +18,9 @@
 
 namespace bdc {
 
+class StateReader;
+class StateWriter;
+
 /// Numbers of the model; a profile gives the defaults.
 struct BdcParameters {
   MatchCost match;
@@ -104,6 +107,12 @@ class BdcModel {
   [[nodiscard]] Targets targets() const;
   /// The same, giving up the model's memory for the result's: the model must not be used afterwards.
   [[nodiscard]] Targets release_targets();
+  /// Appends those of one image and closes it (Targets::begin).
+  void append_targets(std::size_t image, Targets& targets) const;
+
+  /// Posteriors and evidence, bit for bit. load throws std::invalid_argument for the state of another crowd.
+  void save(StateWriter& state) const;
+  void load(StateReader& state);
   /// The posteriors of the last update, which must come after the last aggregate_image.
   [[nodiscard]] AnnotatorPosteriors posteriors(const char* profile, int threads) const;
   /// The same, giving up the model's memory for the result's: only targets may be asked for afterwards.
@@ -124,6 +133,10 @@ class BdcModel {
   [[nodiscard]] ConfusionView view(std::size_t k, const double* value) const;
   [[nodiscard]] std::size_t columns(std::size_t k) const { return expected_.begin[k + 1] - expected_.begin[k]; }
   void set_box_posterior(std::size_t k, const BoxErrorSums& sums);
+  /// The object's box in the image and its weight; false when it is no target.
+  [[nodiscard]] bool target_of(std::size_t image, std::size_t n, Box& box, double& weight) const;
+  template <class Archive, class Self>
+  static void archive(Archive& state, Self& self);
   [[nodiscard]] Targets compact_targets(std::vector<double> rho) const;
   void fill_counts(ConfusionColumns& counts, int threads) const;
   [[nodiscard]] AnnotatorPosteriors summary(const char* profile, ConfusionColumns counts) const;
