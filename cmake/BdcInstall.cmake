@@ -1,5 +1,6 @@
 # Installed: bdc-host, the plugins, the headers, the core library, and a CMake package:
-#   find_package(bdc) -> bdc::core, bdc::plugin_api, bdc_add_detector_plugin, bdc_add_hook_plugin
+#   find_package(bdc) -> bdc::core, bdc::plugin_api, bdc_add_detector_plugin, bdc_add_hook_plugin,
+#                       and, after include(BdcTorchVision), bdc::torchvision_ops
 # With BDC_BUILD_HOST=OFF: bdc::core alone.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -10,8 +11,8 @@ install(DIRECTORY bdc_core/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(BDC_BUILD_HOST)
   install(TARGETS bdc_plugin_api EXPORT bdcTargets)
   install(DIRECTORY plugin_api/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-  install(FILES plugin_api/cmake/BdcTorch.cmake plugin_api/cmake/BdcPlugin.cmake plugin_api/cmake/plugin.map
-          DESTINATION "${package_folder}")
+  install(FILES plugin_api/cmake/BdcTorch.cmake plugin_api/cmake/BdcTorchVision.cmake
+          plugin_api/cmake/BdcPlugin.cmake plugin_api/cmake/plugin.map DESTINATION "${package_folder}")
   install(TARGETS bdc-host RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   install(FILES "${PROJECT_BINARY_DIR}/registry.installed.json" DESTINATION "${CMAKE_INSTALL_DATADIR}/bdc"
           RENAME registry.json)

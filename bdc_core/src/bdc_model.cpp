@@ -8,8 +8,8 @@
 
 #include "bdc/core/error.h"
 #include "bdc/core/parallel.h"
+#include "bdc/core/state_bytes.h"
 #include "image_scale.h"
-#include "online/state_bytes.h"
 
 namespace bdc {
 

@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
              R"({"train": {"schedule": "cosinus"}})",
              kFile,
              3,
-             {"train.schedule: expected one of cosine, constant"}},
+             {"train.schedule: expected one of cosine, linear, step, constant"}},
         Case{"section_number", R"({"train": 5})", kFile, 3, {"c.json: train: expected an object", "the number 5"}},
         Case{"null_where_not_allowed",
              R"({"train": {"epochs": null}})",

@@ -31,7 +31,8 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<std::string>{"plugins", "doctor"}, std::vector<std::string>{"config"},
                     std::vector<std::string>{"version"}, std::vector<std::string>{"aggregate"},
                     std::vector<std::string>{"eval"}, std::vector<std::string>{"validate"},
-                    std::vector<std::string>{"convert"}, std::vector<std::string>{"annotators"}));
+                    std::vector<std::string>{"convert"}, std::vector<std::string>{"convert", "weights"},
+                    std::vector<std::string>{"annotators"}));
 
 TEST(CommandLine, NothingAtAllPrintsHelpAndIsAUsageError) {
   const auto outcome = run_host({}, "/");

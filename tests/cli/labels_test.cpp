@@ -73,7 +73,8 @@ TEST_F(Labels, AggregateWritesAConsensusWithUncertaintyAndTheAnnotatorsQuality) 
   EXPECT_NE(outcome.out.find("12 images, 3 annotators, 27 annotations"), std::string::npos) << outcome.out;
   EXPECT_LT(outcome.out.find("\neve"), outcome.out.size());
   EXPECT_GT(outcome.out.find("\neve"), outcome.out.find("\nann"));
-  for (const auto& target : read("out.json")["annotations"]) {
+  const auto consensus = read("out.json");
+  for (const auto& target : consensus["annotations"]) {
     for (const char* key : {"score", "class_probs", "weight", "existence", "box_std"})
       EXPECT_TRUE(target.contains(key)) << key;
     double sum = 0;

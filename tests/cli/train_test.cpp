@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 using bdc::test::read_file;
 using bdc::test::run_host;
 using bdc::test::TemporaryFolder;
+using bdc::test::tensor_bytes;
 
 std::vector<std::string> small_run(std::vector<std::string> more = {}) {
   std::vector<std::string> words = {"train",
@@ -45,8 +46,8 @@ TEST(Train, WritesConfigMetricsAndCheckpointIntoFoldersThatCountUp) {
     EXPECT_EQ(config["train"]["epochs"], 3);
     EXPECT_EQ(config["train"]["optimizer"], "adamw");
   }
-  EXPECT_EQ(read_file(folder.path() / "runs/minimal-1/last.safetensors"),
-            read_file(folder.path() / "runs/minimal-2/last.safetensors"))
+  EXPECT_TRUE(read_file(folder.path() / "runs/minimal-1/last.safetensors") ==
+              read_file(folder.path() / "runs/minimal-2/last.safetensors"))
       << "the same seed must give the same bits";
   const std::string metrics = read_file(folder.path() / "runs/minimal-1/metrics.jsonl");
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 3);
@@ -88,13 +89,9 @@ TEST(Train, AnInterruptedRunSavesExits130AndResumesToTheSameBits) {
   ASSERT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_NE(outcome.out.find("--resume"), std::string::npos);
   ASSERT_EQ(run_host({"train", "--resume", "runs/parts", "-q"}, folder.path()).exit_code, 0);
-  const auto strip_config = [](std::string bytes) {  // the header holds the config, and with it the run's name
-    const auto name = bytes.find("\\\"name\\\":\\\"parts\\\"");
-    if (name != std::string::npos) bytes.replace(name, 18, "\\\"name\\\":\\\"whole\\\"");
-    return bytes;
-  };
-  EXPECT_EQ(read_file(folder.path() / "runs/whole/last.safetensors"),
-            strip_config(read_file(folder.path() / "runs/parts/last.safetensors")));
+  // The header holds the config, and with it the run's name.
+  EXPECT_TRUE(tensor_bytes(folder.path() / "runs/whole/last.safetensors") ==
+              tensor_bytes(folder.path() / "runs/parts/last.safetensors"));
 }
 
 TEST(Train, ResumeRefusesOtherSettingsMissingRunsAndDamagedCheckpoints) {
@@ -104,6 +101,7 @@ TEST(Train, ResumeRefusesOtherSettingsMissingRunsAndDamagedCheckpoints) {
   EXPECT_EQ(run_host({"train", "--resume", "runs/minimal-1", "--set", "train.epochs=9"}, folder.path()).exit_code, 2);
   const auto file = folder.path() / "runs/minimal-1/last.safetensors";
   const std::string bytes = read_file(file);
+  fs::remove(folder.path() / "runs/minimal-1/previous.safetensors");  // nothing to fall back on
   for (const std::string& damaged : {std::string(), std::string("hello"), bytes.substr(0, bytes.size() / 2),
                                      bytes + "more", std::string(100000, '\xff')}) {
     std::ofstream(file, std::ios::binary | std::ios::trunc) << damaged;

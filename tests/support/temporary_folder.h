@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -41,6 +43,15 @@ class TemporaryFolder {
 [[nodiscard]] inline std::string read_file(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// A safetensors file without its header: the bits of its tensors.
+[[nodiscard]] inline std::string tensor_bytes(const std::filesystem::path& path) {
+  const std::string file = read_file(path);
+  if (file.size() < 8) return file;
+  std::uint64_t header = 0;
+  for (std::size_t i = 8; i-- > 0;) header = header << 8 | static_cast<unsigned char>(file[i]);
+  return file.substr(std::min<std::uint64_t>(file.size(), 8 + header));
 }
 
 }  // namespace bdc::test

@@ -38,8 +38,10 @@ void find_neighbours(const ImageItems& image, ImageState& state) {
             [&](std::int32_t a, std::int32_t b) { return left(a) != left(b) ? left(a) < left(b) : a < b; });
   std::vector<std::vector<Overlap>> lists(n);
   for (std::size_t a = 0; a < n; ++a) {
-    const Box box = box_of(image.items[static_cast<std::size_t>(order[a])]);
+    const Item& item = image.items[static_cast<std::size_t>(order[a])];
+    const Box box = box_of(item);
     for (std::size_t b = a + 1; b < n && left(order[b]) < box.x2; ++b) {
+      if (image.items[static_cast<std::size_t>(order[b])].source == item.source) continue;
       const double overlap = iou(box, box_of(image.items[static_cast<std::size_t>(order[b])]));
       if (overlap < kGate) continue;
       lists[static_cast<std::size_t>(order[a])].push_back({overlap, order[b]});

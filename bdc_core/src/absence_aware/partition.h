@@ -6,8 +6,9 @@
 /// The partition of an image's items into candidates. Every accepted move raises the bound.
 namespace bdc::absence_aware {
 
-/// Lists, for every item, the items whose boxes overlap it (IoU at least a small gate, best ones first when there are
-/// very many). Only these are tried together, so the work stays near linear in a crowded image.
+/// Lists, for every item, the items of other sources whose boxes overlap it (IoU at least a small gate, best ones first
+/// when there are very many). Only these are tried together, so the work stays near linear in a crowded image, and a
+/// detector that sees hundreds of things in one place costs little.
 void find_neighbours(const ImageItems& image, ImageState& state);
 
 /// Gives the lists' memory back; they must be found again before the partition is improved.

@@ -6,8 +6,8 @@
 #include "absence_aware/annotator_file.h"
 #include "absence_aware/source_update.h"
 #include "bdc/core/absence_aware.h"
+#include "bdc/core/state_bytes.h"
 #include "online/online_profiles.h"
-#include "online/state_bytes.h"
 
 namespace bdc {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "bdc/core/bdc_model.h"
 #include "bdc/core/method.h"
+#include "bdc/core/state_bytes.h"
 #include "online/online_profiles.h"
-#include "online/state_bytes.h"
 
 namespace bdc {
 namespace {

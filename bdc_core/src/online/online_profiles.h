@@ -10,7 +10,4 @@ namespace bdc {
                                                                    const OnlineBdcSettings& settings);
 [[nodiscard]] std::unique_ptr<OnlineBdc> make_online_classic(const CrowdData& crowd, const OnlineBdcSettings& settings);
 
-/// Appends one image's targets and closes the image (Targets::begin).
-void append_image(const Targets& from, std::size_t image, Targets& to);
-
 }  // namespace bdc

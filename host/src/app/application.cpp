@@ -37,6 +37,8 @@ int parse_and_run(int argc, char** argv) {
   app.require_subcommand(1);
   Action action;
   add_train(app, action);
+  add_val(app, action);
+  add_predict(app, action);
   add_aggregate(app, action);
   add_eval(app, action);
   add_validate(app, action);

@@ -147,4 +147,11 @@ Json resolve_config(const ConfigRequest& request) {
   return config;
 }
 
+Json with_sets(const Json& config, const std::vector<std::string>& sets) {
+  Json out = default_config();
+  merge(out, config);
+  for (const auto& set : sets) apply_set(out, set);
+  return out;
+}
+
 }  // namespace bdc::host

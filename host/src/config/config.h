@@ -22,6 +22,9 @@ struct ConfigRequest {
 /// Options of plugins and hooks are checked later, when their schema is known.
 [[nodiscard]] Json resolve_config(const ConfigRequest& request);
 
+/// A complete config with --set changes. A run's own config may lack keys that are newer than it: they get defaults.
+[[nodiscard]] Json with_sets(const Json& config, const std::vector<std::string>& sets);
+
 /// The value at a dotted path of a resolved config. The path must exist.
 template <class T>
 [[nodiscard]] T config_value(const Json& config, const std::string& path) {

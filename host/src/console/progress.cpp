@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 
 namespace bdc::host {
@@ -52,6 +53,13 @@ void Progress::line(const std::string& text) {
   if (quiet_) return;
   clear();
   std::cerr << text << std::endl;
+}
+
+std::string memory_text() {
+  std::ifstream in("/proc/self/statm");
+  long long total = 0, resident = 0;
+  if (!(in >> total >> resident)) return "";
+  return std::to_string(resident * sysconf(_SC_PAGESIZE) / 1000000) + " MB";
 }
 
 }  // namespace bdc::host

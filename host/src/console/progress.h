@@ -34,5 +34,7 @@ class Progress {
 [[nodiscard]] double now_seconds();
 /// "1:05" or "2:03:09".
 [[nodiscard]] std::string clock_text(double seconds);
+/// What the process holds in memory now: "812 MB"; "" where the system does not tell.
+[[nodiscard]] std::string memory_text();
 
 }  // namespace bdc::host

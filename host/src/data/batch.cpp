@@ -3,69 +3,147 @@
 #include <torch/nn.h>
 
 #include <algorithm>
-#include <opencv2/imgproc.hpp>
+#include <optional>
+#include <stdexcept>
 
 #include "bdc/core/parallel.h"
+#include "data/mosaic.h"
+#include "data/pixels.h"
 
 namespace bdc::host {
 namespace {
 
-/// Puts one image into its place in the batch and tells where it went.
-plugin::ImageMeta place(const Dataset& data, std::int64_t index, std::int64_t input_size, float* into) {
-  cv::Mat image = data.image(index);
+constexpr std::size_t kQuarters = 4;
+
+/// An image, or a quarter of a mosaic, that went into an input.
+struct Source {
+  std::int64_t index = 0;
+  AffineMap to_input{};
+  Box area;  ///< of the input, that it may cover
+};
+
+/// One input of a batch.
+struct Loaded {
+  plugin::ImageMeta meta;
+  std::vector<Source> sources;
+};
+
+/// The image; empty when it is to be left out.
+cv::Mat image_or_nothing(const Dataset& data, std::int64_t index) {
+  try {
+    return data.image(index);
+  } catch (const BrokenImage&) {
+    return {};
+  }
+}
+
+plugin::ImageMeta meta_of(const cv::Mat& image, std::int64_t index, const Placement& placement) {
   plugin::ImageMeta meta;
   meta.index = index;
   meta.original_width = image.cols;
   meta.original_height = image.rows;
-  const double scale =
-      std::min(static_cast<double>(input_size) / image.cols, static_cast<double>(input_size) / image.rows);
-  const int width = std::clamp(static_cast<int>(std::lround(image.cols * scale)), 1, static_cast<int>(input_size));
-  const int height = std::clamp(static_cast<int>(std::lround(image.rows * scale)), 1, static_cast<int>(input_size));
-  if (width != image.cols || height != image.rows) {
-    cv::Mat resized;
-    cv::resize(image, resized, {width, height}, 0, 0, scale < 1 ? cv::INTER_AREA : cv::INTER_LINEAR);
-    image = resized;
-  }
-  meta.content_width = width;
-  meta.content_height = height;
-  meta.to_input.m = {static_cast<double>(width) / static_cast<double>(meta.original_width),   0, 0, 0,
-                     static_cast<double>(height) / static_cast<double>(meta.original_height), 0};
-  const std::int64_t plane = input_size * input_size;
-  std::fill(into, into + 3 * plane, 114.0f / 255.0f);
-  for (int y = 0; y < height; ++y) {
-    const auto* row = image.ptr<cv::Vec3b>(y);
-    float* out = into + y * input_size;
-    for (int x = 0; x < width; ++x) {
-      for (int c = 0; c < 3; ++c) out[c * plane + x] = static_cast<float>(row[x][c]) / 255.0f;
-    }
-  }
+  meta.content_width = placement.content_width;
+  meta.content_height = placement.content_height;
+  meta.to_input.m = placement.to_input;
   return meta;
 }
 
-template <class Row>
-std::pair<std::size_t, std::size_t> range(const std::vector<std::size_t>& begin, std::int64_t image,
-                                          const std::vector<Row>&) {
+Loaded load_mosaic(const Dataset& data, const cv::Mat& own, std::int64_t index, const MosaicPlan& plan,
+                   std::int64_t input_size, const BatchSettings& settings, float* into) {
+  Loaded out;
+  const int size = static_cast<int>(input_size);
+  cv::Mat picture(size, size, CV_8UC3, cv::Scalar::all(kPadding));
+  for (std::size_t q = 0; q < kQuarters; ++q) {
+    const std::int64_t part = plan.images[q];
+    const cv::Mat image = part == index ? own : image_or_nothing(data, part);
+    if (image.empty()) continue;  // its quarter stays grey
+    const Augmentation augmentation = draw_augmentation(settings.augment, settings.seed, settings.epoch, part);
+    const MosaicTile tile = mosaic_tile(plan, q, augmentation, image.cols, image.rows, input_size);
+    draw_tile(image, augmentation, tile, picture);
+    out.sources.push_back({part, tile.to_input, tile.area});
+    if (part == index) out.meta = meta_of(own, index, {tile.to_input, input_size, input_size});
+  }
+  write_planes(picture, input_size, into);
+  return out;
+}
+
+/// Loads one image into its place in the batch; nothing when it is to be left out.
+std::optional<Loaded> load(const Dataset& data, std::int64_t index, std::int64_t input_size,
+                           const BatchSettings& settings, float* into) {
+  const cv::Mat image = image_or_nothing(data, index);
+  if (image.empty()) return std::nullopt;
+  const auto& augment = settings.augment;
+  const MosaicPlan plan = draw_mosaic(augment.mosaic, settings.seed, settings.epoch, index, data.size());
+  if (plan.used) return load_mosaic(data, image, index, plan, input_size, settings, into);
+  const Augmentation augmentation = draw_augmentation(augment, settings.seed, settings.epoch, index);
+  const Placement placement = place_image(image, augmentation, input_size, into);
+  const double size = static_cast<double>(input_size);
+  return Loaded{meta_of(image, index, placement), {{index, placement.to_input, {0, 0, size, size}}}};
+}
+
+/// Images and, for each, what went into it.
+struct LoadedBatch {
+  plugin::Images images;
+  std::vector<std::vector<Source>> sources;
+};
+
+LoadedBatch load_images(const Dataset& data, const std::vector<std::int64_t>& indices, std::int64_t input_size,
+                        const BatchSettings& settings) {
+  const auto count = static_cast<std::int64_t>(indices.size());
+  LoadedBatch out;
+  out.images.pixels = torch::empty({count, 3, input_size, input_size}, torch::kFloat32);
+  float* pixels = out.images.pixels.data_ptr<float>();
+  std::vector<std::optional<Loaded>> loaded(indices.size());
+  parallel_chunks(indices.size(), 1, settings.threads, [&](std::size_t i, std::size_t, std::size_t) {
+    loaded[i] = load(data, indices[i], input_size, settings,
+                     pixels + static_cast<std::int64_t>(i) * 3 * input_size * input_size);
+  });
+  std::vector<std::int64_t> kept;
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    if (!loaded[i]) continue;
+    kept.push_back(static_cast<std::int64_t>(i));
+    out.images.meta.push_back(loaded[i]->meta);
+    out.sources.push_back(std::move(loaded[i]->sources));
+  }
+  if (kept.size() < indices.size()) {
+    out.images.pixels = out.images.pixels.index_select(0, torch::tensor(kept, torch::kInt64));
+  }
+  return out;
+}
+
+std::pair<std::size_t, std::size_t> range(const std::vector<std::size_t>& begin, std::int64_t image) {
   return {begin[static_cast<std::size_t>(image)], begin[static_cast<std::size_t>(image) + 1]};
 }
 
-plugin::Targets truth_targets(const CrowdData& labels, const plugin::Images& images) {
-  std::vector<torch::Tensor> boxes, classes, index;
-  for (std::size_t b = 0; b < images.meta.size(); ++b) {
-    std::vector<double> flat;
-    std::vector<std::int64_t> label;
-    const auto [from, to] = range(labels.truth_begin, images.meta[b].index, labels.truth);
-    for (std::size_t n = from; n < to; ++n) {
-      const auto& t = labels.truth[n];
-      if (t.is_crowd || !t.box.valid()) continue;
-      flat.insert(flat.end(), {t.box.x1, t.box.y1, t.box.x2, t.box.y2});
-      label.push_back(t.label);
+/// Hard targets in the input frame. A crowd's labels are taken as they stand, every box of everybody: the truth, if
+/// there is one, is for reports.
+plugin::Targets hard_targets(const CrowdData& labels, const std::vector<std::vector<Source>>& sources) {
+  std::vector<double> boxes;
+  std::vector<std::int64_t> classes, index;
+  for (std::size_t b = 0; b < sources.size(); ++b) {
+    for (const Source& source : sources[b]) {
+      const auto add = [&](const Box& original, std::int32_t label) {
+        if (!original.valid()) return;
+        const auto box = clip_box(map_box(source.to_input, original), source.area);
+        if (!box) return;
+        boxes.insert(boxes.end(), {box->x1, box->y1, box->x2, box->y2});
+        classes.push_back(label);
+        index.push_back(static_cast<std::int64_t>(b));
+      };
+      if (!labels.annotators.empty()) {
+        const auto [from, to] = range(labels.annotation_begin, source.index);
+        for (std::size_t n = from; n < to; ++n) add(labels.annotations[n].box, labels.annotations[n].label);
+      } else {
+        const auto [from, to] = range(labels.truth_begin, source.index);
+        for (std::size_t n = from; n < to; ++n) {
+          if (!labels.truth[n].is_crowd) add(labels.truth[n].box, labels.truth[n].label);
+        }
+      }
     }
-    const auto count = static_cast<std::int64_t>(label.size());
-    boxes.push_back(images.meta[b].to_input.apply_to_boxes(torch::tensor(flat, torch::kFloat64).reshape({count, 4})));
-    classes.push_back(torch::tensor(label, torch::kInt64));
-    index.push_back(torch::full({count}, static_cast<std::int64_t>(b), torch::kInt64));
   }
-  return plugin::Targets::hard(torch::cat(boxes), torch::cat(classes), torch::cat(index),
+  const auto count = static_cast<std::int64_t>(classes.size());
+  return plugin::Targets::hard(torch::tensor(boxes, torch::kFloat64).reshape({count, 4}),
+                               torch::tensor(classes, torch::kInt64), torch::tensor(index, torch::kInt64),
                                static_cast<std::int64_t>(labels.classes.size()));
 }
 
@@ -73,7 +151,7 @@ plugin::CrowdLabels crowd_labels(const CrowdData& labels, const plugin::Images& 
   std::vector<double> boxes;
   std::vector<std::int64_t> classes, annotators, index, seen;
   for (std::size_t b = 0; b < images.meta.size(); ++b) {
-    const auto [from, to] = range(labels.annotation_begin, images.meta[b].index, labels.annotations);
+    const auto [from, to] = range(labels.annotation_begin, images.meta[b].index);
     for (std::size_t n = from; n < to; ++n) {
       const auto& a = labels.annotations[n];
       boxes.insert(boxes.end(), {a.box.x1, a.box.y1, a.box.x2, a.box.y2});
@@ -81,7 +159,7 @@ plugin::CrowdLabels crowd_labels(const CrowdData& labels, const plugin::Images& 
       annotators.push_back(a.annotator);
       index.push_back(static_cast<std::int64_t>(b));
     }
-    const auto [first, last] = range(labels.assignment_begin, images.meta[b].index, labels.assignments);
+    const auto [first, last] = range(labels.assignment_begin, images.meta[b].index);
     for (std::size_t n = first; n < last; ++n) {
       seen.insert(seen.end(), {static_cast<std::int64_t>(b), labels.assignments[n].annotator});
     }
@@ -94,17 +172,15 @@ plugin::CrowdLabels crowd_labels(const CrowdData& labels, const plugin::Images& 
 
 }  // namespace
 
-Batch make_batch(const Dataset& data, const std::vector<std::int64_t>& indices, std::int64_t input_size) {
+Batch make_batch(const Dataset& data, const std::vector<std::int64_t>& indices, std::int64_t input_size,
+                 const BatchSettings& settings) {
+  if (settings.augment.mosaic > 0 && !data.labels().annotators.empty()) {
+    throw std::invalid_argument("a mosaic has no frame of its own, so it cannot be used with the labels of a crowd");
+  }
+  LoadedBatch loaded = load_images(data, indices, input_size, settings);
   Batch batch;
-  const auto count = indices.size();
-  batch.images.pixels = torch::empty({static_cast<std::int64_t>(count), 3, input_size, input_size}, torch::kFloat32);
-  batch.images.meta.resize(count);
-  float* pixels = batch.images.pixels.data_ptr<float>();
-  parallel_chunks(count, 1, 0, [&](std::size_t i, std::size_t, std::size_t) {
-    batch.images.meta[i] =
-        place(data, indices[i], input_size, pixels + static_cast<std::int64_t>(i) * 3 * input_size * input_size);
-  });
-  batch.targets = truth_targets(data.labels(), batch.images);
+  batch.images = std::move(loaded.images);
+  batch.targets = hard_targets(data.labels(), loaded.sources);
   if (!data.labels().annotators.empty()) batch.crowd = crowd_labels(data.labels(), batch.images);
   return batch;
 }

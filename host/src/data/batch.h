@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "data/augment.h"
 #include "shapes/dataset.h"
 
 namespace bdc::host {
@@ -11,12 +12,28 @@ namespace bdc::host {
 /// A batch ready for a detector: pixels, where they came from, and what is known of them.
 struct Batch {
   plugin::Images images;
-  plugin::Targets targets;    ///< truth as hard targets in the input frame; what training without hooks uses
-  plugin::CrowdLabels crowd;  ///< original frame
+  /// Hard targets in the input frame, what training without hooks uses: the truth; or, when there are annotators, every
+  /// box that anybody drew, and never the truth.
+  plugin::Targets targets;
+  plugin::CrowdLabels crowd;  ///< original frame; undefined tensors when the labels have no annotators
+  std::int64_t number = 0;    ///< its place in the list handed to a BatchLoader
+
+  /// Images that could be loaded; less than asked for where some are broken, perhaps 0.
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(images.meta.size()); }
 };
 
-/// Loads the images `indices` (in parallel), letterboxes each into a square of `input_size` from the top left, and maps
-/// its truth into the input frame. The same for any number of threads.
-[[nodiscard]] Batch make_batch(const Dataset& data, const std::vector<std::int64_t>& indices, std::int64_t input_size);
+struct BatchSettings {
+  AugmentSettings augment;  ///< default: none
+  std::uint64_t seed = 0;   ///< of the augmentation, with the epoch and each image's index
+  std::int64_t epoch = 0;
+  int threads = 0;  ///< that load images; 0: all cores. The bits are the same for any number.
+};
+
+/// Loads the images `indices`, puts each into a square of `input_size` (see place_image), and maps its labels into the
+/// input frame; boxes are clipped to the input and left out as clip_box says. Images that throw BrokenImage are left
+/// out of the batch; other exceptions reach the caller. Throws std::invalid_argument for a mosaic of a crowd's labels;
+/// the meta of a mosaic is that of the image asked for, in its quarter.
+[[nodiscard]] Batch make_batch(const Dataset& data, const std::vector<std::int64_t>& indices, std::int64_t input_size,
+                               const BatchSettings& settings = {});
 
 }  // namespace bdc::host

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "config/json_file.h"
 #include "train/optimizer.h"
@@ -18,12 +19,17 @@ struct RunPosition {
 
 /// Everything a run needs to go on as if it had never stopped: weights and buffers, optimiser, random state, hooks'
 /// states, the resolved config and the place in the epoch. One safetensors file, written to a temporary name and
-/// renamed.
+/// renamed. It carries a checksum, so that damage anywhere is noticed.
 struct Checkpoint {
   RunPosition position;
   Json config;
+  std::vector<std::string> classes;  ///< names, in the detector's order
   std::map<std::string, torch::Tensor> model;
   std::map<std::string, torch::Tensor> optimizer;
+  std::map<std::string, torch::Tensor> ema;  ///< running mean of the weights; empty when that is off
+  std::int64_t ema_updates = 0;
+  double best = -1;             ///< best AP so far; -1: none yet
+  std::int64_t best_epoch = 0;  ///< the epoch it is from, counted from 1
   torch::Tensor random_state;
   std::map<std::string, std::string> hooks;
 };

@@ -108,6 +108,14 @@ plugin::LossTerms DetectorHandle::hard_loss(const plugin::Activations& activatio
   return checked(std::move(out), "hard_loss");
 }
 
+void DetectorHandle::prepare_for_inference() {
+  call_plugin(who(), "prepare_for_inference", [&] { detector_->prepare_for_inference(); });
+}
+
+void DetectorHandle::adapt_to_boxes(const torch::Tensor& sizes) {
+  call_plugin(who(), "adapt_to_boxes", [&] { detector_->adapt_to_boxes(sizes); });
+}
+
 std::vector<plugin::ParameterGroup> DetectorHandle::parameter_groups() {
   std::vector<plugin::ParameterGroup> out;
   call_plugin(who(), "parameter_groups", [&] { out = detector_->parameter_groups(); });

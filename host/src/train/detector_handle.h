@@ -28,6 +28,8 @@ class DetectorHandle {
   [[nodiscard]] plugin::LossTerms loss(const plugin::Activations& activations, const plugin::Targets& targets);
   [[nodiscard]] plugin::LossTerms hard_loss(const plugin::Activations& activations, const plugin::HardTargets& targets);
   [[nodiscard]] std::vector<plugin::ParameterGroup> parameter_groups();
+  void prepare_for_inference();
+  void adapt_to_boxes(const torch::Tensor& sizes);
 
  private:
   [[nodiscard]] std::string who() const { return "plugin '" + name_ + "'"; }

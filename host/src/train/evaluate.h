@@ -3,10 +3,17 @@
 #include <functional>
 
 #include "bdc/core/metrics/coco_eval.h"
+#include "bdc/core/online_bdc.h"
 #include "shapes/dataset.h"
 #include "train/detector_handle.h"
 
 namespace bdc::host {
+
+/// Runs the detector over a data set (evaluation mode, no gradient) and hands out what it sees in each image, in order,
+/// in the original frame. Broken images are left out. The module's mode is put back.
+void predict_all(DetectorHandle& detector, const Dataset& data, std::int64_t input_size, std::int64_t batch_size,
+                 const plugin::DecodeOptions& limits,
+                 const std::function<void(std::size_t image, const DetectedBoxes&)>& sink);
 
 /// Runs the detector over a data set (evaluation mode, no gradient) and judges its detections against the truth with
 /// COCO's rules. `progress` gets the number of images done. The module's mode is put back.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "bdc/core/metrics/coco_eval.h"
@@ -9,6 +10,9 @@ namespace bdc::host {
 /// How a call of Trainer::fit ended.
 struct FitResult {
   bool interrupted = false;
+  bool stopped_early = false;                ///< because AP had not risen for train.patience epochs
+  double best_ap = -1;                       ///< on the test images; -1: never evaluated
+  std::int64_t best_epoch = 0;               ///< counted from 1
   std::optional<CocoEvalResult> evaluation;  ///< of the last evaluated epoch of this call
 };
 

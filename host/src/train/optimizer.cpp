@@ -52,7 +52,7 @@ double Optimizer::step(double learning_rate) {
     } else {
       if (decay != 0) gradient = gradient.add(slot.parameter, decay);
       slot.first.mul_(settings_.momentum).add_(gradient);
-      slot.parameter.add_(slot.first, -rate);
+      slot.parameter.add_(settings_.nesterov ? gradient.add(slot.first, settings_.momentum) : slot.first, -rate);
     }
   }
   return norm;

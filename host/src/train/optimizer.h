@@ -11,6 +11,7 @@ namespace bdc::host {
 struct OptimizerSettings {
   std::string kind = "sgd";  ///< "sgd" (with momentum) or "adamw"
   double momentum = 0.9;
+  bool nesterov = false;  ///< sgd: look ahead along the momentum
   double weight_decay = 0.0005;
   double clip_norm = 0;  ///< 0: no limit
 };

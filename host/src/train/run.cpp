@@ -8,17 +8,18 @@
 #include <opencv2/core/utility.hpp>
 
 #include "bdc/core/parallel.h"
+#include "builtin_hooks/builtin_hooks.h"
+#include "builtin_hooks/builtin_info.h"
 #include "config/config.h"
 #include "config/options.h"
+#include "data/open_data.h"
 #include "files/run_folder.h"
-#include "shapes/shapes.h"
 #include "text/nearest.h"
+#include "train/read_weights.h"
 #include "train/trainer.h"
 
 namespace bdc::host {
 namespace {
-
-constexpr const char* kCheckpointName = "last.safetensors";
 
 /// registry.json's options below the config's.
 Json layered(const Json& registry, const Json& config) {
@@ -52,11 +53,38 @@ void check_capabilities(const plugin::HookInfo& hook, const plugin::DetectorInfo
   }
 }
 
+HookInstance build_builtin_hook(const plugin::HookInfo& info, const Json& entry, const HookServices& services) {
+  const plugin::Options options = check_options(info.options, entry["options"], "hooks." + info.name + ".options");
+  HookInstance instance{info.name, entry["priority"].get<int>(), builtin_needs_predictions(info.name, options),
+                        nullptr};
+  instance.hook = make_builtin_hook(info.name, options, services);
+  return instance;
+}
+
+/// The schema of a hook, built in or from a plugin, and registry.json's options for it.
+plugin::HookInfo hook_info(const std::string& name, const Catalog& catalog, Json& registry_options) {
+  if (const plugin::HookInfo* builtin = find_builtin_hook(name)) {
+    if (catalog.has(name, Catalog::Kind::hook)) {
+      throw UserError(ExitCode::config, "hook '" + name + "' is built in, but " +
+                                            catalog.find(name, Catalog::Kind::hook).file.string() +
+                                            " has that name, too\n  advice: give the plugin's hook another name");
+    }
+    return *builtin;
+  }
+  const PluginEntry& entry = catalog.find(name, Catalog::Kind::hook);
+  registry_options = entry.options;
+  return LoadedPlugin::load(entry.file).hook_info();
+}
+
 HookList build_hooks(const Json& config, const Catalog& catalog, const plugin::DetectorInfo& detector,
-                     std::int64_t num_classes) {
+                     std::int64_t num_classes, const HookServices& services) {
   std::vector<HookInstance> out;
   for (const auto& entry : config["hooks"]) {
     const auto name = entry["name"].get<std::string>();
+    if (const plugin::HookInfo* builtin = find_builtin_hook(name)) {
+      out.push_back(build_builtin_hook(*builtin, entry, services));
+      continue;
+    }
     const LoadedPlugin plugin = LoadedPlugin::load(catalog.find(name, Catalog::Kind::hook).file);
     const plugin::HookInfo info = plugin.hook_info();
     check_capabilities(info, detector);
@@ -71,13 +99,35 @@ HookList build_hooks(const Json& config, const Catalog& catalog, const plugin::D
   return HookList(std::move(out));
 }
 
-/// Training and held-out shapes: the same settings, but seeds that no other training seed leads to.
-ShapesData shapes(const Json& config, bool test) {
-  const auto integer = [&](const char* key) {
-    return config_value<std::int64_t>(config, std::string("data.shapes.") + key);
+/// Weights to begin with, from any file that read_weights understands.
+void start_weights(const Json& config, DetectorHandle& detector, Progress& progress) {
+  const auto file = config_value<std::string>(config, "train.weights");
+  if (file.empty()) return;
+  const LoadReport report = load_matching(detector.module(), read_weights(file));
+  progress.line(file + ": " + report.text());
+  if (report.loaded.empty()) {
+    throw UserError(ExitCode::data, file + ": none of its tensors fits plugin '" + detector.name() + "'");
+  }
+}
+
+/// Widths and heights, in pixels of the input, of what the detector will be trained on: the annotators' boxes, or the
+/// labels' own when there are no annotators.
+torch::Tensor box_sizes(const CrowdData& labels, std::int64_t input_size) {
+  std::vector<float> sizes;
+  const auto add = [&](const Box& box, std::int32_t image) {
+    const ImageRecord& record = labels.images[static_cast<std::size_t>(image)];
+    const double edge = std::max(record.width, record.height);
+    if (!box.valid() || edge <= 0) return;
+    const double scale = static_cast<double>(input_size) / edge;
+    sizes.push_back(static_cast<float>(box.width() * scale));
+    sizes.push_back(static_cast<float>(box.height() * scale));
   };
-  return ShapesData({integer(test ? "test_images" : "train_images"), integer("classes"), integer("size"),
-                     integer("max_objects"), static_cast<std::uint64_t>(integer("seed")) * 2 + (test ? 1 : 0)});
+  if (labels.annotators.empty()) {
+    for (const TruthBox& t : labels.truth) add(t.box, t.image);
+  } else {
+    for (const Annotation& a : labels.annotations) add(a.box, a.image);
+  }
+  return torch::tensor(sizes).reshape({static_cast<std::int64_t>(sizes.size() / 2), 2});
 }
 
 }  // namespace
@@ -102,12 +152,12 @@ Json complete_config(Json config, const Catalog& catalog) {
   check_input_size(config, info);
   for (auto& hook : config["hooks"]) {
     const auto hook_name = hook["name"].get<std::string>();
-    const PluginEntry& hook_entry = catalog.find(hook_name, Catalog::Kind::hook);
-    const plugin::HookInfo hook_info = LoadedPlugin::load(hook_entry.file).hook_info();
-    check_capabilities(hook_info, info);
-    if (!hook.contains("priority")) hook["priority"] = hook_info.priority;
+    Json registry_options = Json::object();
+    const plugin::HookInfo about = hook_info(hook_name, catalog, registry_options);
+    check_capabilities(about, info);
+    if (!hook.contains("priority")) hook["priority"] = about.priority;
     hook["options"] =
-        to_json(check_options(hook_info.options, layered(hook_entry.options, hook.value("options", Json::object())),
+        to_json(check_options(about.options, layered(registry_options, hook.value("options", Json::object())),
                               "hooks." + hook_name + ".options"));
   }
   return config;
@@ -117,7 +167,7 @@ Json config_of_run(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {
     throw UserError(ExitCode::data, folder.string() + ": no such run folder");
   }
-  return read_checkpoint(folder / kCheckpointName).config;
+  return CheckpointStore(folder).load([](const std::string&) {}).config;
 }
 
 RunReport run_training(const Json& config, const Catalog& catalog, const std::optional<std::filesystem::path>& resume,
@@ -128,23 +178,32 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   cv::setNumThreads(0);  // batches are loaded in parallel already
 
   const TrainSettings settings = train_settings(config);
-  const ShapesData train = shapes(config, false), test = shapes(config, true);
+  const OpenedData data = open_data(config);
+  const Dataset &train = *data.train, &test = *data.test;
   const auto num_classes = static_cast<std::int64_t>(train.labels().classes.size());
 
   const LoadedPlugin plugin =
       LoadedPlugin::load(catalog.find(config_value<std::string>(config, "plugin.name"), Catalog::Kind::detector).file);
   const plugin::DetectorInfo info = plugin.detector_info();
-  HookList hooks = build_hooks(config, catalog, info, num_classes);
+  HookServices services;
+  services.labels = &train.labels();
+  services.threads = torch::get_num_threads();
+  HookList hooks = build_hooks(config, catalog, info, num_classes, services);
   DetectorHandle detector(
       plugin,
       {num_classes, settings.input_size, check_options(info.options, config["plugin"]["options"], "plugin.options")},
       settings.seed);
 
+  if (!resume) {
+    start_weights(config, detector, progress);
+    detector.adapt_to_boxes(box_sizes(train.labels(), settings.input_size));
+  }
+
   RunReport report;
   std::optional<Checkpoint> checkpoint;
   if (resume) {
     report.folder = *resume;
-    checkpoint = read_checkpoint(*resume / kCheckpointName);
+    checkpoint = CheckpointStore(*resume).load([&](const std::string& text) { progress.line(text); });
   } else {
     report.folder = make_run_folder(config_value<std::string>(config, "output.folder"),
                                     config_value<std::string>(config, "output.name"), plugin.name());
@@ -152,14 +211,15 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   }
   std::int64_t weights = 0;
   for (const auto& p : detector.module().parameters()) weights += p.numel();
-  progress.line("training " + plugin.name() + " (" + std::to_string(weights) + " weights) on " +
-                std::to_string(train.size()) + " built-in images of shapes, " + std::to_string(num_classes) +
-                " classes, " + std::to_string(torch::get_num_threads()) + " threads" +
-                (hooks.names().empty() ? "" : ", hooks: " + join(hooks.names())));
+  progress.line("training " + plugin.name() + " (" + std::to_string(weights) + " weights) on " + data.description +
+                ", " + std::to_string(num_classes) + " classes, " + std::to_string(torch::get_num_threads()) +
+                " threads" + (hooks.names().empty() ? "" : ", hooks: " + join(hooks.names())));
+  for (const auto& warning : data.warnings) progress.line("warning: " + warning);
   progress.line((resume ? "going on with " : "writing to ") + report.folder.string());
 
   for (const auto& c : train.labels().classes) report.class_names.push_back(c.name);
   Trainer trainer({detector, train, test, hooks, progress, stop, report.folder, config}, settings);
+  services.predict_training_set = [&](const auto& sink) { trainer.predict_training_set(sink); };
   report.fit = trainer.fit(checkpoint ? &*checkpoint : nullptr);
   report.seconds = now_seconds() - started;
   return report;

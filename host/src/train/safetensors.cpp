@@ -1,5 +1,7 @@
 #include "train/safetensors.h"
 
+#include <torch/nn.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -14,7 +16,10 @@ namespace bdc::host {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::uint64_t kMaxHeader = 100u << 20;
+constexpr std::uint64_t kMaxHeader = 16u << 20;
+
+/// Objects of many members are looked up fast, which ours (in the order of the file) are not.
+using Header = nlohmann::json;
 
 struct Type {
   const char* name;
@@ -30,8 +35,33 @@ constexpr Type kTypes[] = {
   throw UserError(ExitCode::data, path.string() + ": " + what);
 }
 
-std::uint64_t unsigned_at(const Json& value, const fs::path& path, const std::string& where) {
-  if (!value.is_number_unsigned()) fail(path, where + ": expected an unsigned integer, found " + type_of(value));
+/// How deep the brackets of a JSON text are nested. (The parser's own callback could tell, but with it a header of many
+/// members takes quadratic time.)
+int nesting(const std::string& json) {
+  int depth = 0, deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+std::string found(const Header& value) {
+  return type_of(value.is_structured() ? (value.is_array() ? Json::array() : Json::object()) : Json(value));
+}
+
+std::uint64_t unsigned_at(const Header& value, const fs::path& path, const std::string& where) {
+  if (!value.is_number_unsigned()) fail(path, where + ": expected an unsigned integer, found " + found(value));
   return value.get<std::uint64_t>();
 }
 
@@ -42,33 +72,37 @@ struct Slot {
   std::uint64_t begin = 0, end = 0;
 };
 
-Slot read_slot(const std::string& name, const Json& entry, std::uint64_t data_size, const fs::path& path) {
+Slot read_slot(const std::string& name, const Header& entry, std::uint64_t data_size, const fs::path& path) {
   const std::string where = "tensor '" + printable(name, 100) + "'";
-  if (!entry.is_object()) fail(path, where + ": expected an object, found " + type_of(entry));
+  if (!entry.is_object()) fail(path, where + ": expected an object, found " + found(entry));
   for (const char* key : {"dtype", "shape", "data_offsets"}) {
     if (!entry.contains(key)) fail(path, where + ": has no \"" + key + "\"");
   }
   Slot slot;
   slot.name = name;
-  const Json& dtype = entry["dtype"];
+  const Header& dtype = entry["dtype"];
   const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const Type& t) {
     return dtype.is_string() && dtype.get<std::string>() == t.name;
   });
-  if (type == std::end(kTypes)) fail(path, where + ": dtype is " + type_of(dtype) + ", which is not supported");
+  if (type == std::end(kTypes)) fail(path, where + ": dtype is " + found(dtype) + ", which is not supported");
   slot.type = type->type;
-  const Json& shape = entry["shape"];
+  const Header& shape = entry["shape"];
   if (!shape.is_array() || shape.size() > 16) fail(path, where + ": shape must be a list of at most 16 sizes");
+  // The sizes of an empty tensor must be ones that can be multiplied, too.
+  constexpr std::uint64_t most = std::uint64_t{1} << 56;
   std::uint64_t bytes = c10::elementSize(slot.type);
+  bool empty = false;
   for (const auto& size : shape) {
     const std::uint64_t n = unsigned_at(size, path, where + ": shape");
-    if (n > data_size && n > 0 && bytes > 0)
+    if (n > 1 && bytes > most / n)
       fail(path, where + ": shape " + shape.dump() + " needs more bytes than the file has");
-    if (n != 0 && bytes > data_size / n)
-      fail(path, where + ": shape " + shape.dump() + " needs more bytes than the file has");
-    bytes *= n;
+    bytes *= n > 1 ? n : 1;
+    empty = empty || n == 0;
     slot.shape.push_back(static_cast<std::int64_t>(n));
   }
-  const Json& offsets = entry["data_offsets"];
+  if (empty) bytes = 0;
+  if (bytes > data_size) fail(path, where + ": shape " + shape.dump() + " needs more bytes than the file has");
+  const Header& offsets = entry["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2) fail(path, where + ": data_offsets must be [begin, end]");
   slot.begin = unsigned_at(offsets[0], path, where + ": data_offsets");
   slot.end = unsigned_at(offsets[1], path, where + ": data_offsets");
@@ -125,13 +159,11 @@ TensorFile read_safetensors(const fs::path& path) {
   }
   std::string text(length, '\0');
   if (!in.read(text.data(), static_cast<std::streamsize>(length))) fail(path, "is cut off in its header");
-  Json header;
+  if (nesting(text) > 8) fail(path, "its header is nested too deeply");
+  Header header;
   try {
-    header = Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
-      if (depth > 8) fail(path, "its header is nested too deeply");
-      return true;
-    });
-  } catch (const Json::exception&) {
+    header = Header::parse(text);
+  } catch (const Header::exception&) {
     fail(path, "its header is not valid JSON");
   }
   if (!header.is_object()) fail(path, "its header is not a JSON object");
@@ -140,10 +172,10 @@ TensorFile read_safetensors(const fs::path& path) {
   std::vector<Slot> slots;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") {
-      if (!entry.is_object()) fail(path, "__metadata__: expected an object, found " + type_of(entry));
+      if (!entry.is_object()) fail(path, "__metadata__: expected an object, found " + found(entry));
       for (const auto& [key, value] : entry.items()) {
         if (!value.is_string())
-          fail(path, "__metadata__." + printable(key) + ": expected a string, found " + type_of(value));
+          fail(path, "__metadata__." + printable(key) + ": expected a string, found " + found(value));
         out.metadata[key] = value.get<std::string>();
       }
     } else {
@@ -164,7 +196,8 @@ TensorFile read_safetensors(const fs::path& path) {
     if (t.nbytes() > 0 && !in.read(static_cast<char*>(t.data_ptr()), static_cast<std::streamsize>(t.nbytes()))) {
       fail(path, "is cut off in tensor '" + printable(slot.name, 100) + "'");
     }
-    out.tensors[slot.name] = std::move(t);
+    // A bool in memory is 0 or 1; in the file it may be any byte.
+    out.tensors[slot.name] = slot.type == torch::kBool ? t.view(torch::kUInt8).ne(0) : t;
   }
   if (expected != data_size)
     fail(path, "has " + std::to_string(data_size - expected) + " bytes that belong to no tensor");

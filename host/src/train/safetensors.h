@@ -21,7 +21,7 @@ void write_safetensors(const std::filesystem::path& path, const TensorFile& cont
 
 /// Reads and checks everything: header within the file, known types, no negative or overflowing shapes, every tensor's
 /// bytes inside the data, exactly as long as its shape needs, none overlapping, none left over. Throws UserError (exit
-/// 4) with the tensor's name. Memory stays within the file's size.
+/// 4) with the tensor's name. Memory stays within the file's size and what a header of at most 16 MiB takes.
 [[nodiscard]] TensorFile read_safetensors(const std::filesystem::path& path);
 
 }  // namespace bdc::host

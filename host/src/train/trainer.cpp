@@ -5,17 +5,21 @@
 #include <torch/utils.h>
 
 #include <cmath>
-#include <fstream>
 #include <numeric>
 
 #include "app/user_error.h"
 #include "config/config.h"
+#include "data/loader.h"
+#include "data/open_data.h"
 #include "shapes/random.h"
 #include "text/table.h"
 #include "train/evaluate.h"
+#include "train/run_pictures.h"
 
 namespace bdc::host {
 namespace {
+
+constexpr std::int64_t kBatchPictures = 5;  ///< about so many in a run
 
 at::Generator random_source() {
   return at::detail::getDefaultCPUGenerator();
@@ -31,26 +35,23 @@ TrainSettings train_settings(const Json& config) {
   s.epochs = integer("train.epochs");
   s.batch_size = integer("train.batch_size");
   s.input_size = integer("train.input_size");
-  s.optimizer = {text("train.optimizer"), number("train.momentum"), number("train.weight_decay"),
-                 number("train.clip_norm")};
-  s.learning_rate = number("train.learning_rate");
-  s.schedule = text("train.schedule");
-  s.warmup_steps = integer("train.warmup_steps");
+  s.accumulate = integer("train.accumulate");
+  s.optimizer = {text("train.optimizer"), number("train.momentum"), config_value<bool>(config, "train.nesterov"),
+                 number("train.weight_decay"), number("train.clip_norm")};
+  s.learning_rate.start = number("train.learning_rate");
+  s.learning_rate.schedule = text("train.schedule");
+  s.learning_rate.final_share = number("train.final_share");
+  s.learning_rate.warmup_steps = integer("train.warmup_steps");
+  s.ema_decay = number("train.ema_decay");
   s.seed = static_cast<std::uint64_t>(integer("train.seed"));
   s.evaluate_every = integer("train.evaluate_every");
+  s.hook_min_score = number("train.hook_min_score");
+  s.patience = integer("train.patience");
+  s.checkpoint_every = integer("train.checkpoint_every");
+  s.augment = augment_settings(config);
+  s.workers = loader_workers(config);
   s.limits = {number("evaluate.min_score"), number("evaluate.nms_iou"), integer("evaluate.max_per_image")};
   return s;
-}
-
-double learning_rate_at(const TrainSettings& settings, std::int64_t step, std::int64_t total) {
-  const double warm = settings.warmup_steps > 0
-                          ? std::fmin(1.0, static_cast<double>(step + 1) / static_cast<double>(settings.warmup_steps))
-                          : 1.0;
-  if (settings.schedule == "constant") return settings.learning_rate * warm;
-  constexpr double kLast = 0.01;
-  const double done = total > 1 ? static_cast<double>(step) / static_cast<double>(total - 1) : 0.0;
-  const double cosine = kLast + (1 - kLast) * 0.5 * (1 + std::cos(3.141592653589793 * std::fmin(1.0, done)));
-  return settings.learning_rate * warm * cosine;
 }
 
 std::vector<std::int64_t> epoch_order(std::uint64_t seed, std::int64_t epoch, std::int64_t count) {
@@ -67,7 +68,10 @@ Trainer::Trainer(TrainerParts parts, const TrainSettings& settings)
     : parts_(std::move(parts)),
       settings_(settings),
       optimizer_(parts_.detector.parameter_groups(), settings.optimizer),
-      steps_per_epoch_((parts_.train.size() + settings.batch_size - 1) / settings.batch_size) {
+      ema_(parts_.detector.module(), settings.ema_decay),
+      checkpoints_(parts_.folder),
+      batches_per_epoch_((parts_.train.size() + settings.batch_size - 1) / settings.batch_size),
+      steps_per_epoch_((batches_per_epoch_ + settings.accumulate - 1) / settings.accumulate) {
   run_.detector = &parts_.detector.detector();
   run_.run_folder = parts_.folder.string();
   run_.num_classes = parts_.detector.num_classes();
@@ -79,6 +83,8 @@ Trainer::Trainer(TrainerParts parts, const TrainSettings& settings)
 FitResult Trainer::fit(const Checkpoint* resume) {
   torch::manual_seed(settings_.seed);
   if (resume) restore(*resume);
+  log_.emplace(parts_.folder, at_.epoch);
+  std::filesystem::create_directories(parts_.folder / "pictures");
   FitResult result;
   try {
     stage_ = "before_fit";
@@ -100,10 +106,10 @@ FitResult Trainer::fit(const Checkpoint* resume) {
 FitResult Trainer::run_epochs() {
   FitResult result;
   parts_.detector.module().train();
-  while (at_.epoch < settings_.epochs) {
+  while (at_.epoch < settings_.epochs && !has_lost_patience()) {
     run_.epoch = at_.epoch;
-    loss_sum_ = 0;
-    loss_count_ = 0;
+    loss_sums_.clear();
+    loss_count_ = images_done_ = 0;
     epoch_started_ = now_seconds();
     if (at_.position == 0) {
       stage_ = "before_epoch";
@@ -116,59 +122,131 @@ FitResult Trainer::run_epochs() {
     }
     finish_epoch(result);
   }
+  result.stopped_early = at_.epoch < settings_.epochs;
+  result.best_ap = best_;
+  result.best_epoch = best_epoch_;
   return result;
+}
+
+bool Trainer::has_lost_patience() const {
+  return settings_.patience > 0 && best_epoch_ > 0 && at_.position == 0 &&
+         at_.epoch - best_epoch_ >= settings_.patience;
 }
 
 bool Trainer::run_epoch() {
   const auto order = epoch_order(settings_.seed, at_.epoch, parts_.train.size());
-  while (at_.position < steps_per_epoch_) {
-    if (parts_.stop) return false;
-    const auto from = static_cast<std::size_t>(at_.position * settings_.batch_size);
+  std::vector<std::vector<std::int64_t>> lists;
+  for (std::size_t from = 0; from < order.size(); from += static_cast<std::size_t>(settings_.batch_size)) {
     const auto to = std::min(order.size(), from + static_cast<std::size_t>(settings_.batch_size));
-    run_step({order.begin() + static_cast<std::ptrdiff_t>(from), order.begin() + static_cast<std::ptrdiff_t>(to)});
-    ++at_.position;
-    const double elapsed = now_seconds() - epoch_started_,
-                 left = static_cast<double>(steps_per_epoch_ * settings_.epochs - at_.step);
-    const double rate = static_cast<double>(loss_count_) / std::fmax(elapsed, 1e-9);
-    parts_.progress.live("epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs) + "  step " +
-                         std::to_string(at_.position) + "/" + std::to_string(steps_per_epoch_) + "  loss " +
-                         fixed(loss_sum_ / static_cast<double>(loss_count_), 3) + "  " +
-                         fixed(rate * static_cast<double>(settings_.batch_size), 0) + " images/s  ETA " +
-                         clock_text(left / rate));
+    lists.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(from),
+                       order.begin() + static_cast<std::ptrdiff_t>(to));
   }
+  LoaderSettings loading;
+  loading.input_size = settings_.input_size;
+  loading.batch = {settings_.augment, settings_.seed, at_.epoch, 0};
+  loading.workers = settings_.workers;
+  loading.first = at_.position;
+  BatchLoader loader(parts_.train, std::move(lists), loading);
+  plugin::Images last;
+  while (at_.position < batches_per_epoch_) {
+    if (parts_.stop && pending_ == 0) return false;
+    stage_ = "loading a batch";
+    std::optional<Batch> batch = loader.next();
+    if (!batch) break;
+    run_batch(*batch);
+    last = batch->images;
+    at_.position = batch->number + 1;
+    if (at_.position % settings_.accumulate == 0) run_optimizer(last);
+    show_progress();
+    if (pending_ == 0 && settings_.checkpoint_every > 0 && at_.step % settings_.checkpoint_every == 0) save();
+  }
+  if (pending_ > 0) run_optimizer(last);
+  at_.position = batches_per_epoch_;
   return !parts_.stop || at_.epoch + 1 >= settings_.epochs;
 }
 
-void Trainer::run_step(const std::vector<std::int64_t>& indices) {
-  stage_ = "loading a batch";
-  Batch batch = make_batch(parts_.train, indices, settings_.input_size);
-  const auto size = static_cast<std::int64_t>(indices.size());
+void Trainer::show_progress() {
+  const double elapsed = std::fmax(now_seconds() - epoch_started_, 1e-9);
+  const auto left = static_cast<double>((settings_.epochs - at_.epoch) * batches_per_epoch_ - at_.position);
+  const double rate = static_cast<double>(loss_count_) / elapsed;
+  std::string losses;
+  for (const auto& [name, sum] : loss_sums_) {
+    if (name != "loss")
+      losses += (losses.empty() ? "" : ", ") + name + " " + fixed(sum / static_cast<double>(loss_count_), 3);
+  }
+  parts_.progress.live("epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs) + "  step " +
+                       std::to_string(at_.position) + "/" + std::to_string(batches_per_epoch_) + "  loss " +
+                       fixed(loss_sums_["loss"] / static_cast<double>(loss_count_), 3) +
+                       (losses.empty() ? "" : " (" + losses + ")") + "  " +
+                       fixed(static_cast<double>(images_done_) / elapsed, 0) + " images/s  ETA " +
+                       clock_text(left / rate) + "  " + memory_text());
+}
+
+void Trainer::run_batch(Batch& batch) {
   stage_ = "forward of plugin " + parts_.detector.name();
   const auto activations = parts_.detector.forward(batch.images);
   plugin::LossContext step{&batch.images, nullptr, run_.num_annotators > 0 ? &batch.crowd : nullptr, &batch.targets};
   plugin::Predictions predictions;
   if (parts_.hooks.needs_predictions()) {
     stage_ = "decode of plugin " + parts_.detector.name();
-    predictions = parts_.detector.decode(*activations, settings_.limits, size);
+    predictions = parts_.detector.decode(*activations, hook_limits(), batch.size());
     step.predictions = &predictions;
   }
   stage_ = "before_loss";
   parts_.hooks.before_loss(run_, step);
+  if (is_pictured()) {
+    stage_ = "drawing a picture";
+    write_batch_picture(parts_.folder / "pictures" / ("batch_epoch_" + std::to_string(at_.epoch + 1) + ".png"), batch,
+                        class_names());
+  }
   stage_ = "loss of plugin " + parts_.detector.name();
   const plugin::LossTerms terms = parts_.detector.loss(*activations, batch.targets);
   const double loss = terms.total.item<double>();
   require_finite(loss, batch.images);
-  optimizer_.zero_grad();
+  if (pending_ == 0) optimizer_.zero_grad();
   stage_ = "backward of plugin " + parts_.detector.name();
-  call_plugin("plugin '" + parts_.detector.name() + "'", "backward", [&] { terms.total.backward(); });
-  const double norm = optimizer_.step(learning_rate_at(settings_, at_.step, steps_per_epoch_ * settings_.epochs));
-  require_finite(norm, batch.images);
-  loss_sum_ += loss;
+  call_plugin("plugin '" + parts_.detector.name() + "'", "backward", [&] {
+    (settings_.accumulate > 1 ? terms.total / static_cast<double>(settings_.accumulate) : terms.total).backward();
+  });
+  ++pending_;
+  loss_sums_["loss"] += loss;
+  for (const auto& [name, value] : terms.parts) loss_sums_[name] += value.item<double>();
   ++loss_count_;
+  images_done_ += batch.size();
+  latest_terms_ = {terms.total.detach(), terms.parts};
+}
+
+bool Trainer::is_pictured() const {
+  return at_.position == 0 && at_.epoch % std::max<std::int64_t>(1, settings_.epochs / kBatchPictures) == 0;
+}
+
+std::vector<std::string> Trainer::class_names() const {
+  std::vector<std::string> out;
+  for (const auto& c : parts_.train.labels().classes) out.push_back(c.name);
+  return out;
+}
+
+void Trainer::run_optimizer(const plugin::Images& images) {
+  stage_ = "optimiser step";
+  const double rate = settings_.learning_rate.at(at_.step, steps_per_epoch_ * settings_.epochs);
+  require_finite(optimizer_.step(rate), images);
+  ema_.update();
+  pending_ = 0;
   ++at_.step;
   run_.step = at_.step;
   stage_ = "after_step";
-  parts_.hooks.after_step(run_, terms);
+  parts_.hooks.after_step(run_, latest_terms_);
+}
+
+void Trainer::predict_training_set(const std::function<void(std::size_t image, const DetectedBoxes&)>& sink) {
+  const Ema::Lent lent(ema_);
+  predict_all(parts_.detector, parts_.train, settings_.input_size, settings_.batch_size, hook_limits(), sink);
+}
+
+plugin::DecodeOptions Trainer::hook_limits() const {
+  plugin::DecodeOptions limits = settings_.limits;
+  limits.min_score = settings_.hook_min_score;
+  return limits;
 }
 
 void Trainer::require_finite(double value, const plugin::Images& images) {
@@ -186,45 +264,58 @@ void Trainer::require_finite(double value, const plugin::Images& images) {
                       "those images; the last checkpoint is from before this step");
 }
 
-void Trainer::finish_epoch(FitResult& result) {
+std::optional<CocoEvalResult> Trainer::evaluate_epoch() {
   const bool last = at_.epoch + 1 == settings_.epochs;
+  if (parts_.test.size() == 0 || (!last && (at_.epoch + 1) % settings_.evaluate_every != 0)) return {};
+  stage_ = "evaluation with plugin " + parts_.detector.name();
+  const Ema::Lent lent(ema_);
+  CocoEvalResult evaluation = evaluate(
+      parts_.detector, parts_.test, settings_.input_size, settings_.batch_size, settings_.limits,
+      [&](std::int64_t done) {
+        parts_.progress.live("epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs) +
+                             "  evaluating " + std::to_string(done) + "/" + std::to_string(parts_.test.size()));
+      });
+  run_.metrics["test/AP"] = evaluation.stats[0];
+  run_.metrics["test/AP50"] = evaluation.stats[1];
+  run_.metrics["test/AP75"] = evaluation.stats[2];
+  return evaluation;
+}
+
+void Trainer::keep_if_best(const CocoEvalResult& evaluation) {
+  if (evaluation.stats[0] <= best_) return;
+  best_ = evaluation.stats[0];
+  best_epoch_ = at_.epoch + 1;
+  checkpoints_.save_best(
+      ema_.is_on() ? ema_.state() : module_state(parts_.detector.module()),
+      {{"epoch", best_epoch_}, {"AP", best_}, {"classes", class_names()}, {"config", parts_.config}});
+}
+
+void Trainer::finish_epoch(FitResult& result) {
   const double train_seconds = now_seconds() - epoch_started_;
-  std::optional<CocoEvalResult> evaluation;
-  if (last || (at_.epoch + 1) % settings_.evaluate_every == 0) {
-    stage_ = "evaluation with plugin " + parts_.detector.name();
-    evaluation = evaluate(parts_.detector, parts_.test, settings_.input_size, settings_.batch_size, settings_.limits,
-                          [&](std::int64_t done) {
-                            parts_.progress.live("epoch " + std::to_string(at_.epoch + 1) + "/" +
-                                                 std::to_string(settings_.epochs) + "  evaluating " +
-                                                 std::to_string(done) + "/" + std::to_string(parts_.test.size()));
-                          });
-    run_.metrics["test/AP"] = evaluation->stats[0];
-    run_.metrics["test/AP50"] = evaluation->stats[1];
-    run_.metrics["test/AP75"] = evaluation->stats[2];
-  }
-  if (loss_count_ > 0) run_.metrics["train/loss"] = loss_sum_ / static_cast<double>(loss_count_);
+  std::optional<CocoEvalResult> evaluation = evaluate_epoch();
+  for (const auto& [name, sum] : loss_sums_) run_.metrics["train/" + name] = sum / static_cast<double>(loss_count_);
+  run_.metrics["train/learning_rate"] = settings_.learning_rate.at(at_.step - 1, steps_per_epoch_ * settings_.epochs);
+  run_.metrics["train/images_per_second"] = static_cast<double>(images_done_) / std::fmax(train_seconds, 1e-9);
   stage_ = "after_epoch";
   parts_.hooks.after_epoch(run_);
+  if (evaluation) keep_if_best(*evaluation);
   std::string line = "epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs);
-  if (loss_count_ > 0) line += "  loss " + fixed(loss_sum_ / static_cast<double>(loss_count_), 3);
+  if (loss_count_ > 0) line += "  loss " + fixed(loss_sums_["loss"] / static_cast<double>(loss_count_), 3);
   if (evaluation) line += "  AP50 " + fixed(evaluation->stats[1], 3) + "  AP " + fixed(evaluation->stats[0], 3);
+  for (const auto& name : parts_.hooks.names()) {
+    const auto ap = run_.metrics.find(name + "/AP");
+    if (ap != run_.metrics.end()) line += "  labels AP " + fixed(ap->second, 3);
+  }
   line += "  " + fixed(train_seconds, 1) + " s";
   parts_.progress.line(line);
-  log_epoch(evaluation);
+  log_->add(at_.epoch + 1, at_.step, run_.metrics);
+  run_.metrics.clear();
+  write_learning_curve(parts_.folder / "learning_curve.png", log_->records());
+  if (evaluation) write_precision_recall(parts_.folder / "precision_recall.png", *evaluation, class_names());
   if (evaluation) result.evaluation = std::move(evaluation);
   ++at_.epoch;
   at_.position = 0;
   save();
-}
-
-void Trainer::log_epoch(const std::optional<CocoEvalResult>&) {
-  Json record = {{"epoch", at_.epoch + 1}, {"step", at_.step}};
-  for (const auto& [name, value] : run_.metrics) record[name] = value;
-  run_.metrics.clear();
-  std::ofstream out(parts_.folder / "metrics.jsonl", std::ios::app);
-  out << record.dump() << "\n";
-  if (!out.flush())
-    throw UserError(ExitCode::failure, (parts_.folder / "metrics.jsonl").string() + ": cannot be written");
 }
 
 void Trainer::save() {
@@ -232,19 +323,25 @@ void Trainer::save() {
   Checkpoint c;
   c.position = at_;
   c.config = parts_.config;
+  c.classes = class_names();
   c.model = module_state(parts_.detector.module());
   c.optimizer = optimizer_.state();
+  c.ema = ema_.state();
+  c.ema_updates = ema_.updates();
+  c.best = best_;
+  c.best_epoch = best_epoch_;
   c.random_state = random_source().get_state();
   c.hooks = parts_.hooks.save_states();
-  write_checkpoint(parts_.folder / "last.safetensors", c);
+  checkpoints_.save(c);
 }
 
 void Trainer::restore(const Checkpoint& c) {
-  if (c.position.epoch > settings_.epochs || c.position.position > steps_per_epoch_) {
+  if (c.position.epoch > settings_.epochs || c.position.position > batches_per_epoch_) {
     throw UserError(ExitCode::data, "the checkpoint is further than this run goes");
   }
   load_module_state(parts_.detector.module(), c.model);
   optimizer_.load_state(c.optimizer);
+  if (ema_.is_on()) ema_.load_state(c.ema, c.ema_updates);
   parts_.hooks.load_states(c.hooks);
   try {
     auto source = random_source();
@@ -253,6 +350,8 @@ void Trainer::restore(const Checkpoint& c) {
     throw UserError(ExitCode::data, "the checkpoint's random state is damaged: " + short_message(e));
   }
   at_ = c.position;
+  best_ = c.best;
+  best_epoch_ = c.best_epoch;
   run_.epoch = at_.epoch;
   run_.step = at_.step;
   run_.resumed = true;

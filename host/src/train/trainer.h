@@ -2,37 +2,46 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bdc/core/online_bdc.h"
 #include "console/progress.h"
+#include "data/augment.h"
 #include "data/batch.h"
+#include "files/metrics_log.h"
 #include "hooks/hook_list.h"
 #include "shapes/dataset.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint_store.h"
 #include "train/detector_handle.h"
+#include "train/ema.h"
 #include "train/fit_result.h"
 #include "train/optimizer.h"
+#include "train/schedule.h"
 
 namespace bdc::host {
 
 struct TrainSettings {
   std::int64_t epochs = 10, batch_size = 16, input_size = 96;
+  std::int64_t accumulate = 1;  ///< batches whose gradients are added up for one optimiser step
   OptimizerSettings optimizer;
-  double learning_rate = 0.01;
-  std::string schedule = "cosine";  ///< "cosine" to a hundredth, or "constant"
-  std::int64_t warmup_steps = 20;
+  LearningRate learning_rate;
+  double ema_decay = 0;  ///< of the running mean of the weights; 0: none
   std::uint64_t seed = 0;
   std::int64_t evaluate_every = 1;
+  std::int64_t patience = 0;          ///< epochs without a better AP after which training ends; 0: never
+  std::int64_t checkpoint_every = 0;  ///< optimiser steps between checkpoints within an epoch; 0: at its end only
+  double hook_min_score = 0.1;        ///< weaker predictions are not shown to hooks
+  AugmentSettings augment;
+  int workers = 0;  ///< threads that load batches ahead
   plugin::DecodeOptions limits;
 };
 
 /// Settings from a resolved config, where the plugin's recommendations have replaced every null.
 [[nodiscard]] TrainSettings train_settings(const Json& config);
-
-/// The learning rate of optimiser step `step` (from 0) of `total`.
-[[nodiscard]] double learning_rate_at(const TrainSettings& settings, std::int64_t step, std::int64_t total);
 
 /// The order in which epoch `epoch` visits `count` images; depends on seed and epoch alone.
 [[nodiscard]] std::vector<std::int64_t> epoch_order(std::uint64_t seed, std::int64_t epoch, std::int64_t count);
@@ -59,25 +68,44 @@ class Trainer {
   /// is not finite (the batch's image ids are in non_finite.json in the run folder).
   FitResult fit(const Checkpoint* resume = nullptr);
 
+  /// What the detector, with the mean weights where they are kept, sees in each training image: in order, in the
+  /// original frame, without augmentation. For hooks.
+  void predict_training_set(const std::function<void(std::size_t image, const DetectedBoxes&)>& sink);
+
  private:
   FitResult run_epochs();
   bool run_epoch();  ///< false: interrupted
-  void run_step(const std::vector<std::int64_t>& indices);
+  void run_batch(Batch& batch);
+  void run_optimizer(const plugin::Images& images);
   void finish_epoch(FitResult& result);
+  std::optional<CocoEvalResult> evaluate_epoch();
+  void keep_if_best(const CocoEvalResult& evaluation);
+  [[nodiscard]] bool has_lost_patience() const;
   void restore(const Checkpoint& checkpoint);
   void save();
   void require_finite(double loss, const plugin::Images& images);
-  void log_epoch(const std::optional<CocoEvalResult>& evaluation);
+  void show_progress();
+  [[nodiscard]] plugin::DecodeOptions hook_limits() const;
+  [[nodiscard]] bool is_pictured() const;
+  [[nodiscard]] std::vector<std::string> class_names() const;
 
   TrainerParts parts_;
   TrainSettings settings_;
   Optimizer optimizer_;
   plugin::RunContext run_;
+  Ema ema_;
+  CheckpointStore checkpoints_;
+  std::optional<MetricsLog> log_;
   RunPosition at_;
-  std::int64_t steps_per_epoch_;
+  double best_ = -1;
+  std::int64_t best_epoch_ = 0;
+  std::int64_t batches_per_epoch_, steps_per_epoch_;
+  plugin::LossTerms latest_terms_;
+  std::int64_t pending_ = 0;  ///< batches whose gradients wait for the optimiser
   std::string stage_ = "before_fit";
-  double loss_sum_ = 0;  // over the steps of this epoch since it was begun or resumed
-  std::int64_t loss_count_ = 0;
+  // Over the batches of this epoch since it was begun or resumed.
+  std::map<std::string, double> loss_sums_;
+  std::int64_t loss_count_ = 0, images_done_ = 0;
   double epoch_started_ = 0;
 };
 

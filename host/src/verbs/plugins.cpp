@@ -4,6 +4,7 @@
 
 #include "app/user_error.h"
 #include "app/verb.h"
+#include "builtin_hooks/builtin_info.h"
 #include "config/options.h"
 #include "doctor_process/doctor.h"
 #include "registry/loaded_plugin.h"
@@ -45,6 +46,9 @@ std::vector<Row> rows_of(const Catalog& catalog) {
     } else if (twins > 1) {
       status = "another plugin has the same name";
     }
+    if (entry.note && entry.note->has_hook && find_builtin_hook(entry.name) != nullptr) {
+      status = "a built-in hook has the same name";
+    }
     out.push_back({entry.name, kind, status, entry.file.string(), entry.description});
   }
   return out;
@@ -64,16 +68,20 @@ int list(const SearchRequest& search, bool json) {
                                 {"file", r.file},
                                 {"description", r.description}});
     }
+    for (const auto& hook : builtin_hooks()) {
+      out["built_in_hooks"].push_back({{"name", hook.name}, {"description", hook.description}});
+    }
     std::cout << out.dump(2) << "\n";
     return 0;
   }
   if (rows.empty()) {
     std::cout << "no plugins found; looked in:\n";
     for (const auto& folder : catalog.folders()) std::cout << "  " << folder.string() << "\n";
-    return 0;
+    std::cout << "\n";
   }
   Table table({"name", "kind", "status", "file"});
   for (const auto& r : rows) table.add({r.name, r.kind, r.status, r.file});
+  for (const auto& hook : builtin_hooks()) table.add({hook.name, "hook", "ok", "(built in)"});
   table.print(std::cout);
   return 0;
 }
@@ -117,6 +125,13 @@ void print_options(const std::vector<plugin::OptionSpec>& options) {
   table.print(std::cout);
 }
 
+Json hook_json(const plugin::HookInfo& info) {
+  return {{"description", info.description},
+          {"priority", info.priority},
+          {"needs_predictions", info.needs_predictions},
+          {"options", options_json(info.options)}};
+}
+
 Json info_json(const LoadedPlugin& plugin) {
   Json out = {
       {"name", plugin.name()}, {"file", plugin.file().string()}, {"fingerprint", plugin.note().fingerprint.text()}};
@@ -136,16 +151,26 @@ Json info_json(const LoadedPlugin& plugin) {
                        {"options", options_json(info.options)}};
   }
   if (plugin.note().has_hook) {
-    const auto info = plugin.hook_info();
-    out["hook"] = {{"description", info.description},
-                   {"priority", info.priority},
-                   {"needs_predictions", info.needs_predictions},
-                   {"options", options_json(info.options)}};
+    out["hook"] = hook_json(plugin.hook_info());
   }
   return out;
 }
 
+void print_hook(const plugin::HookInfo& info) {
+  std::cout << "hook         " << info.name << ": " << info.description << "\n"
+            << "priority     " << info.priority << " (0 runs first, 100 last)\n";
+  print_options(info.options);
+}
+
 int info(const std::string& name, const SearchRequest& search, bool json) {
+  if (const plugin::HookInfo* hook = find_builtin_hook(name)) {
+    if (json) {
+      std::cout << Json{{"name", name}, {"file", "(built in)"}, {"hook", hook_json(*hook)}}.dump(2) << "\n";
+    } else {
+      print_hook(*hook);
+    }
+    return 0;
+  }
   const LoadedPlugin plugin = LoadedPlugin::load(file_of(name, search, nullptr));
   if (json) {
     std::cout << info_json(plugin).dump(2) << "\n";
@@ -164,12 +189,7 @@ int info(const std::string& name, const SearchRequest& search, bool json) {
     if (!d.capabilities.empty()) std::cout << "capable of   " << join(d.capabilities) << "\n";
     print_options(d.options);
   }
-  if (plugin.note().has_hook) {
-    const auto h = plugin.hook_info();
-    std::cout << "hook         " << h.name << ": " << h.description << "\n"
-              << "priority     " << h.priority << " (0 runs first, 100 last)\n";
-    print_options(h.options);
-  }
+  if (plugin.note().has_hook) print_hook(plugin.hook_info());
   return 0;
 }
 

@@ -4,8 +4,9 @@
 
 #include "app/user_error.h"
 #include "app/verb.h"
-#include "text/table.h"
+#include "config/config.h"
 #include "train/run.h"
+#include "verbs/evaluation_table.h"
 #include "verbs/shared_options.h"
 
 namespace bdc::host {
@@ -19,17 +20,8 @@ extern "C" void on_signal(int number) {
 
 void print_report(const RunReport& report) {
   if (report.fit.evaluation) {
-    const auto& evaluation = *report.fit.evaluation;
-    Table table({"class", "AP50", "AP75", "AP"});
-    for (std::size_t c = 1; c < 4; ++c) table.align_right(c);
-    const auto cell = [](double value) { return value < 0 ? std::string("-") : fixed(value, 3); };
-    for (std::size_t c = 0; c < evaluation.classes.size(); ++c) {
-      const auto& one = evaluation.classes[c];
-      table.add({report.class_names[c], cell(one.ap50), cell(one.ap75), cell(one.ap)});
-    }
-    table.add({"all", cell(evaluation.stats[1]), cell(evaluation.stats[2]), cell(evaluation.stats[0])});
     std::cout << "\nOn held-out images:\n";
-    table.print(std::cout);
+    print_evaluation(std::cout, *report.fit.evaluation, report.class_names);
   }
   std::cout << "\n"
             << (report.fit.interrupted ? "interrupted, checkpoint saved: go on with --resume " : "run folder: ")
@@ -37,7 +29,11 @@ void print_report(const RunReport& report) {
 }
 
 Json json_report(const RunReport& report) {
-  Json out = {{"run", report.folder.string()}, {"interrupted", report.fit.interrupted}, {"seconds", report.seconds}};
+  Json out = {{"run", report.folder.string()},
+              {"interrupted", report.fit.interrupted},
+              {"stopped_early", report.fit.stopped_early},
+              {"best_epoch", report.fit.best_epoch},
+              {"seconds", report.seconds}};
   if (report.fit.evaluation) {
     const auto& names = coco_stat_names();
     for (std::size_t i = 0; i < names.size(); ++i) out["test"][names[i]] = report.fit.evaluation->stats[i];
@@ -46,11 +42,31 @@ Json json_report(const RunReport& report) {
 }
 
 struct Flags {
-  std::string resume;
+  std::string resume, data, images;
   bool quiet = false, json = false;
 };
 
-int train(const ConfigRequest& request, const SearchRequest& search, const Flags& flags) {
+/// The run that changed last: --resume auto.
+std::filesystem::path newest_run() {
+  namespace fs = std::filesystem;
+  fs::path newest;
+  fs::file_time_type when{};
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("runs", ignored)) {
+    for (const char* name : {"last.safetensors", "previous.safetensors"}) {
+      const fs::path file = entry.path() / name;
+      if (!fs::exists(file) || (!newest.empty() && fs::last_write_time(file) <= when)) continue;
+      newest = entry.path();
+      when = fs::last_write_time(file);
+    }
+  }
+  if (newest.empty()) throw UserError(ExitCode::data, "--resume auto: there is no run with a checkpoint in runs/");
+  return newest;
+}
+
+int train(ConfigRequest request, const SearchRequest& search, const Flags& flags) {
+  if (!flags.data.empty()) request.sets.push_back("data.labels=" + flags.data);
+  if (!flags.images.empty()) request.sets.push_back("data.images=" + flags.images);
   const Catalog catalog = Catalog::read(search);
   std::optional<std::filesystem::path> resume;
   Json config;
@@ -59,8 +75,8 @@ int train(const ConfigRequest& request, const SearchRequest& search, const Flags
       throw UserError(ExitCode::usage,
                       "--resume goes on with the run's own config; leave out --config, --plugin, --hook and --set");
     }
-    resume = flags.resume;
-    config = config_of_run(*resume);
+    resume = flags.resume == "auto" ? newest_run() : std::filesystem::path(flags.resume);
+    config = with_sets(config_of_run(*resume), {});
   } else {
     config = complete_config(resolve_config(request), catalog);
   }
@@ -83,13 +99,17 @@ void add_train(CLI::App& app, Action& action) {
   const auto request = add_config_options(*verb);
   const auto search = add_search_options(*verb);
   const auto flags = std::make_shared<Flags>();
-  verb->add_option("--resume", flags->resume, "go on with the run in this folder")->type_name("RUN");
+  verb->add_option("-d,--data", flags->data, "labels to train on (data.labels); default: built-in shapes")
+      ->type_name("PATH");
+  verb->add_option("--images", flags->images, "folder with their images (data.images)")->type_name("DIR");
+  verb->add_option("--resume", flags->resume, "go on with the run in this folder; auto: the latest in runs/")
+      ->type_name("RUN|auto");
   verb->add_flag("-q,--quiet", flags->quiet, "no progress, no table");
   verb->add_flag("--json", flags->json, "print the result as JSON on standard output");
   verb->footer(
-      "Images: the built-in shapes, rendered while training (data.shapes.* in the config).\n"
       "Examples:\n"
-      "  bdc-host train --plugin minimal\n"
+      "  bdc-host --plugin yolov7 --hook bdc --data crowd.json --images photos/\n"
+      "  bdc-host train --plugin minimal              on the built-in shapes\n"
       "  bdc-host --plugin minimal --hook label_smoothing:share=0.05 --set train.epochs=5\n"
       "  bdc-host train --resume runs/minimal-1");
   verb->callback([=, &action] { action = [=] { return train(*request, *search, *flags); }; });

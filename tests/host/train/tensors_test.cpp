@@ -6,6 +6,8 @@
 #include <torch/nn.h>
 #include <torch/optim.h>
 
+#include <chrono>
+
 #include "app/user_error.h"
 #include "support/temporary_folder.h"
 #include "train/optimizer.h"
@@ -93,15 +95,17 @@ void expect_equal_to_libtorch(const OptimizerSettings& settings, ReferenceOption
 }
 
 TEST(Optimizer, SgdAndAdamWEqualLibTorchs) {
-  expect_equal_to_libtorch<torch::optim::SGD>({"sgd", 0.9, 0.01, 0},
+  expect_equal_to_libtorch<torch::optim::SGD>({"sgd", 0.9, false, 0.01, 0},
                                               torch::optim::SGDOptions(0.01).momentum(0.9).weight_decay(0.01));
-  expect_equal_to_libtorch<torch::optim::AdamW>({"adamw", 0, 0.01, 0},
+  expect_equal_to_libtorch<torch::optim::SGD>(
+      {"sgd", 0.9, true, 0.01, 0}, torch::optim::SGDOptions(0.01).momentum(0.9).weight_decay(0.01).nesterov(true));
+  expect_equal_to_libtorch<torch::optim::AdamW>({"adamw", 0, false, 0.01, 0},
                                                 torch::optim::AdamWOptions(0.01).weight_decay(0.01));
 }
 
 TEST(Optimizer, ClippingLimitsTheNormAndReportsTheOneBefore) {
   auto p = torch::zeros({2}, torch::requires_grad());
-  Optimizer optimizer({{"all", {p}, 1.0, 1.0}}, {"sgd", 0, 0, 1.0});
+  Optimizer optimizer({{"all", {p}, 1.0, 1.0}}, {"sgd", 0, false, 0, 1.0});
   (p * torch::tensor({30.f, 40.f})).sum().backward();
   EXPECT_NEAR(optimizer.step(1.0), 50, 1e-4);
   EXPECT_NEAR(p.norm().item<double>(), 1, 1e-6);
@@ -146,6 +150,8 @@ TEST(Safetensors, HostileFilesAreRefusedWithAReason) {
       {with_header("{"), "not valid JSON"},
       {with_header("[]"), "not a JSON object"},
       {with_header(std::string(50, '[') + std::string(50, ']')), "nested"},
+      {with_header(R"({"[[[[[[[[[[\"{{{{{{{{{{": 5})"), "expected an object"},
+      {with_header(R"({"a\\": )" + std::string(50, '[')), "nested"},
       {with_header(R"({"t": 5})"), "expected an object"},
       {with_header(R"({"t": {"dtype": "F32", "shape": [1]}})"), "has no \"data_offsets\""},
       {with_header(R"({"t": {"dtype": "F99", "shape": [1], "data_offsets": [0, 4]}})", four), "dtype"},
@@ -153,6 +159,20 @@ TEST(Safetensors, HostileFilesAreRefusedWithAReason) {
       {with_header(R"({"t": {"dtype": "F32", "shape": [4611686018427387904, 4], "data_offsets": [0, 4]}})", four),
        "more bytes than the file has"},
       {with_header(R"({"t": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}})", four), "needs more bytes"},
+      {with_header(R"({"t": {"dtype": "F32", "shape": [1000000000000], "data_offsets": [0, 4]}})", four),
+       "more bytes than the file has"},
+      {with_header(R"({"t": {"dtype": "U8", "shape": [1000000000000], "data_offsets": [0, 1000000000000]}})", four),
+       "more bytes than the file has"},
+      {with_header(R"({"t": {"dtype": "F32", "shape": [0, 18446744073709551615], "data_offsets": [0, 0]}})"),
+       "more bytes than the file has"},
+      {with_header(R"({"t": {"dtype": "F32", "shape": [4611686018427387904, 0, 4], "data_offsets": [0, 0]}})"),
+       "more bytes than the file has"},
+      {with_header(R"({"t": {"dtype": "F32", "shape": [1], "data_offsets": [-4, 0]}})", four), "unsigned integer"},
+      {with_header(
+           R"({"t": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "u": {"dtype": "F32", "shape": [1], )"
+           R"("data_offsets": [0, 4]}})",
+           four),
+       "overlaps another"},
       {with_header(R"({"t": {"dtype": "F32", "shape": [1], "data_offsets": [4, 0]}})", four), "outside the file"},
       {with_header(R"({"t": {"dtype": "F32", "shape": [1], "data_offsets": [0, 400]}})", four), "outside the file"},
       {with_header(
@@ -173,6 +193,51 @@ TEST(Safetensors, HostileFilesAreRefusedWithAReason) {
       EXPECT_NE(std::string(e.what()).find(reason), std::string::npos) << e.what() << "\nexpected: " << reason;
     }
   }
+}
+
+TEST(Safetensors, EveryTruncationIsRefused) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.safetensors";
+  write_safetensors(path, sample());
+  const std::string whole = test::read_file(path);
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    folder.write("cut.safetensors", whole.substr(0, n));
+    EXPECT_THROW((void)read_safetensors(folder.path() / "cut.safetensors"), UserError) << n;
+  }
+}
+
+TEST(Safetensors, AFlippedBitIsRefusedOrTheFileIsStillSound) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "x.safetensors";
+  write_safetensors(path, sample());
+  const std::string whole = test::read_file(path);
+  std::size_t refused = 0;
+  for (std::size_t byte = 0; byte < whole.size(); ++byte) {
+    std::string broken = whole;
+    broken[byte] = static_cast<char>(broken[byte] ^ (1 << (byte % 8)));
+    folder.write("bad.safetensors", broken);
+    try {
+      std::size_t bytes = 0;
+      for (const auto& [name, tensor] : read_safetensors(folder.path() / "bad.safetensors").tensors)
+        bytes += tensor.nbytes();
+      EXPECT_LE(bytes, whole.size());
+    } catch (const UserError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, whole.size() / 4);
+}
+
+TEST(Safetensors, AHeaderOfManyMembersIsReadInSeconds) {
+  const test::TemporaryFolder folder;
+  std::string json = "{";
+  for (int i = 0; i < 200'000; ++i)
+    json += "\"" + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)";
+  json.back() = '}';
+  const auto path = folder.write("many.safetensors", with_header(json));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(read_safetensors(path).tensors.size(), 200'000u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
 
 TEST(Safetensors, AFailedWriteLeavesTheOldFileUntouchedAndNothingElse) {

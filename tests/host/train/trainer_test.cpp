@@ -35,7 +35,7 @@ struct SmallRun {
     settings.batch_size = 2;
     settings.input_size = 32;
     settings.seed = 5;
-    settings.learning_rate = 0.01;
+    settings.learning_rate.start = 0.01;
     settings.optimizer.kind = "adamw";
     torch::set_num_threads(1);
   }
@@ -145,16 +145,43 @@ TEST(Trainer, HooksSeePredictionsAndMayReplaceTargets) {
   EXPECT_NO_THROW((void)trainer.fit());
 }
 
-TEST(Schedule, WarmsUpThenFallsToAHundredth) {
-  TrainSettings s;
-  s.learning_rate = 1;
-  s.warmup_steps = 10;
-  EXPECT_NEAR(learning_rate_at(s, 0, 1000), 0.1, 1e-3);
-  EXPECT_NEAR(learning_rate_at(s, 9, 1000), 1.0, 1e-3);
-  EXPECT_NEAR(learning_rate_at(s, 999, 1000), 0.01, 1e-9);
-  for (int i = 10; i < 999; ++i) EXPECT_LE(learning_rate_at(s, i + 1, 1000), learning_rate_at(s, i, 1000));
-  s.schedule = "constant";
-  EXPECT_EQ(learning_rate_at(s, 999, 1000), 1.0);
+TEST(Schedule, WarmsUpThenFallsToItsFinalShare) {
+  for (const char* schedule : {"cosine", "linear", "step"}) {
+    LearningRate rate;
+    rate.start = 1;
+    rate.schedule = schedule;
+    rate.warmup_steps = 10;
+    EXPECT_NEAR(rate.at(0, 1000), 0.1, 1e-3) << schedule;
+    EXPECT_NEAR(rate.at(9, 1000), 1.0, 1e-2) << schedule;
+    EXPECT_NEAR(rate.at(999, 1000), 0.01, 1e-9) << schedule;
+    for (int i = 10; i < 999; ++i) EXPECT_LE(rate.at(i + 1, 1000), rate.at(i, 1000)) << schedule;
+  }
+  LearningRate constant;
+  constant.start = 1;
+  constant.schedule = "constant";
+  EXPECT_EQ(constant.at(999, 1000), 1.0);
+}
+
+TEST(Ema, FollowsTheWeightsAndGivesThemBackUntouched) {
+  torch::nn::Linear layer(2, 1);
+  Ema ema(*layer, 0.5);
+  const auto before = layer->weight.detach().clone();
+  {
+    torch::NoGradGuard no_grad;
+    layer->weight.add_(1);
+  }
+  const auto own = layer->weight.detach().clone();
+  for (int i = 0; i < 3; ++i) ema.update();
+  // The decay ramps up from 0 over 2000 updates: after three it is all but 0, so the mean is at the new weights.
+  EXPECT_TRUE(torch::allclose(ema.state().at("weight"), own, 0, 1e-2));
+  EXPECT_FALSE(torch::equal(ema.state().at("weight"), before));
+  {
+    const Ema::Lent lent(ema);
+    EXPECT_TRUE(torch::equal(layer->weight.detach(), ema.state().at("weight")));
+  }
+  EXPECT_TRUE(torch::equal(layer->weight.detach(), own));
+  const Ema off(*layer, 0);
+  EXPECT_TRUE(off.state().empty());
 }
 
 TEST(EpochOrder, IsAPermutationThatDependsOnSeedAndEpochAlone) {

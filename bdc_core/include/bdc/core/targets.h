@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,5 +22,8 @@ struct Targets {
   std::vector<std::array<double, 4>> box_std;
   std::vector<std::size_t> begin;  ///< images + 1; image i has [begin[i], begin[i+1])
 };
+
+/// Appends the targets of one image and closes it there (begin).
+void append_image(const Targets& from, std::size_t image, Targets& to);
 
 }  // namespace bdc

@@ -46,6 +46,15 @@ class StateReader {
     if (count != values.size()) throw std::invalid_argument("the state of BDC belongs to other labels");
     copy(values.data(), values.size() * sizeof(T));
   }
+  /// A vector of any size, not larger than the bytes that are left.
+  template <class T>
+  void resized(std::vector<T>& values) {
+    std::uint64_t count = 0;
+    (*this)(count);
+    if (count > (bytes_.size() - at_) / sizeof(T)) throw std::invalid_argument("the state of BDC is cut off");
+    values.resize(static_cast<std::size_t>(count));
+    copy(values.data(), values.size() * sizeof(T));
+  }
   void finish() const {
     if (at_ != bytes_.size()) throw std::invalid_argument("the state of BDC is longer than expected");
   }

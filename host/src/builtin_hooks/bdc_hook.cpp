@@ -1,0 +1,123 @@
+#include "builtin_hooks/bdc_hook.h"
+
+#include <torch/nn.h>
+#include <torch/utils.h>
+
+#include <optional>
+#include <utility>
+
+#include "bdc/core/state_bytes.h"
+#include "builtin_hooks/consensus_report.h"
+#include "builtin_hooks/image_targets.h"
+#include "data/frames.h"
+
+namespace bdc::host {
+namespace {
+
+class BdcHook : public plugin::TrainingHook {
+ public:
+  BdcHook(const plugin::Options& options, const HookServices& services)
+      : services_(services),
+        warmup_(options.get_int("warmup")),
+        each_batch_(options.get_string("schedule") == "batch"),
+        save_labels_(options.get_bool("save_labels")),
+        is_reported_(!services.labels->truth.empty() || save_labels_) {
+    settings_.profile = options.get_string("profile");
+    settings_.use_detector = options.get_bool("use_detector");
+    settings_.min_weight = options.get_number("min_weight");
+    settings_.threads = services.threads;
+  }
+
+  void before_fit(plugin::RunContext& run) override {
+    start();
+    if (run.resumed) return;
+    write_annotators(online_->posteriors(), 0, run);
+    report_targets("bdc", online_->without_detector(), *services_.labels, run);
+  }
+
+  void before_epoch(plugin::RunContext& run) override {
+    if (each_batch_ || run.epoch < warmup_) return;
+    Targets epoch;
+    services_.predict_training_set([&](std::size_t image, const DetectedBoxes& detections) {
+      append_image(online_->observe(image, detections), 0, epoch);
+    });
+    epoch_targets_ = std::move(epoch);
+    finish_epoch(run);
+    if (is_reported_) latest_.set_all(epoch_targets_);
+  }
+
+  void before_loss(plugin::RunContext& run, plugin::LossContext& step) override {
+    Targets batch;
+    const bool warm = run.epoch < warmup_;
+    std::optional<Predictions> seen;
+    if (each_batch_) seen = unmap_predictions(*step.predictions, *step.images);
+    for (std::size_t b = 0; b < step.images->meta.size(); ++b) {
+      const auto image = static_cast<std::size_t>(step.images->meta[b].index);
+      Targets now;
+      // Evidence is collected while warming up, too, so that the detector's skill is known when its word begins to
+      // count.
+      if (seen) now = online_->observe(image, of_image(*seen, b));
+      if (warm) {
+        append_image(online_->without_detector(), image, batch);
+      } else {
+        append_image(each_batch_ ? now : epoch_targets_, each_batch_ ? 0 : image, batch);
+      }
+      if (each_batch_ && is_reported_) latest_.set(image, std::move(now));
+    }
+    *step.targets = map_targets(batch, *step.images);
+  }
+
+  void after_epoch(plugin::RunContext& run) override {
+    if (each_batch_) finish_epoch(run);
+    if (!is_reported_ || !latest_.is_complete(services_.labels->images.size())) return;
+    const Targets all = latest_.all();
+    report_targets("bdc", all, *services_.labels, run);
+    if (save_labels_) write_labels(all, *services_.labels, run.epoch + 1, run);
+  }
+
+  [[nodiscard]] std::string save_state() const override {
+    StateWriter state;
+    const std::string online = online_->save();
+    state(std::vector<char>(online.begin(), online.end()));
+    state(epoch_targets_.box), state(epoch_targets_.class_probs), state(epoch_targets_.weight);
+    state(epoch_targets_.score), state(epoch_targets_.begin), state(epoch_targets_.num_classes);
+    return state.take();
+  }
+
+  void load_state(const std::string& bytes) override {
+    start();
+    StateReader state(bytes);
+    std::vector<char> online;
+    state.resized(online);
+    state.resized(epoch_targets_.box), state.resized(epoch_targets_.class_probs), state.resized(epoch_targets_.weight);
+    state.resized(epoch_targets_.score), state.resized(epoch_targets_.begin), state(epoch_targets_.num_classes);
+    state.finish();
+    online_->load({online.begin(), online.end()});
+  }
+
+ private:
+  void start() {
+    if (!online_) online_ = make_online_bdc(*services_.labels, settings_);
+  }
+
+  void finish_epoch(plugin::RunContext& run) {
+    run.metrics["bdc/bound"] = online_->finish_epoch();
+    write_annotators(online_->posteriors(), run.epoch + 1, run);
+  }
+
+  const HookServices& services_;
+  OnlineBdcSettings settings_;
+  std::int64_t warmup_;
+  bool each_batch_, save_labels_, is_reported_;
+  std::unique_ptr<OnlineBdc> online_;
+  Targets epoch_targets_;  ///< schedule epoch
+  LatestTargets latest_;   ///< for reports
+};
+
+}  // namespace
+
+std::unique_ptr<plugin::TrainingHook> make_bdc_hook(const plugin::Options& options, const HookServices& services) {
+  return std::make_unique<BdcHook>(options, services);
+}
+
+}  // namespace bdc::host

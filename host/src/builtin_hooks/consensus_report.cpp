@@ -1,0 +1,49 @@
+#include "builtin_hooks/consensus_report.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+#include "bdc/core/io/coco.h"
+#include "bdc/core/metrics/aggregation_ap.h"
+#include "config/json_file.h"
+
+namespace bdc::host {
+namespace {
+
+std::filesystem::path epoch_file(const plugin::RunContext& run, const char* folder, std::int64_t epoch) {
+  char name[32];
+  std::snprintf(name, sizeof(name), "epoch_%04lld.json", static_cast<long long>(epoch));
+  const auto path = std::filesystem::path(run.run_folder) / folder;
+  std::filesystem::create_directories(path);
+  return path / name;
+}
+
+}  // namespace
+
+void report_targets(const std::string& hook, const Targets& targets, const CrowdData& labels, plugin::RunContext& run) {
+  run.metrics[hook + "/targets"] = static_cast<double>(targets.box.size());
+  if (labels.truth.empty()) return;
+  const CocoEvalResult result = evaluate_targets(targets, labels);
+  run.metrics[hook + "/AP"] = result.stats[0];
+  run.metrics[hook + "/AP50"] = result.stats[1];
+}
+
+void write_annotators(const AnnotatorPosteriors& posteriors, std::int64_t epoch, plugin::RunContext& run) {
+  std::ostringstream out;
+  write_annotator_posteriors(out, posteriors);
+  write_file_atomically(epoch_file(run, "annotators", epoch), out.str());
+  write_file_atomically(std::filesystem::path(run.run_folder) / "annotators.json", out.str());
+}
+
+void write_labels(const Targets& targets, const CrowdData& labels, std::int64_t epoch, plugin::RunContext& run) {
+  write_targets(targets, labels, epoch_file(run, "labels", epoch).string());
+}
+
+std::string number_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.17g", value);
+  return text;
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <bdc/plugin/hook.h>
+
+#include "bdc/core/annotator_posteriors.h"
+#include "bdc/core/crowd_data.h"
+#include "bdc/core/targets.h"
+
+/// What built-in hooks leave in the log and in the run folder.
+namespace bdc::host {
+
+/// Logs "<hook>/targets", and "<hook>/AP", "/AP50" of the consensus where the labels have truth (aggregation AP). The
+/// only place where a hook looks at truth: nothing it computes goes back into training.
+void report_targets(const std::string& hook, const Targets& targets, const CrowdData& labels, plugin::RunContext& run);
+
+/// Writes annotators.json (the latest) and annotators/epoch_0001.json (epoch 0: what the annotations alone say).
+void write_annotators(const AnnotatorPosteriors& posteriors, std::int64_t epoch, plugin::RunContext& run);
+
+/// Writes labels/epoch_0001.json: the consensus as COCO JSON.
+void write_labels(const Targets& targets, const CrowdData& labels, std::int64_t epoch, plugin::RunContext& run);
+
+/// A number as text that reads back as the same number.
+[[nodiscard]] std::string number_text(double value);
+
+}  // namespace bdc::host

@@ -1,0 +1,189 @@
+#include "data/image_folder_data.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "bdc/core/parallel.h"
+#include "data/subset_data.h"
+#include "text/nearest.h"
+
+namespace bdc::host {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kNamesShown = 5;
+
+/// "3 images are missing: a.jpg, b.jpg, c.jpg"; "... and 12 more" after the first few.
+std::string counted(const std::vector<std::string>& names, const std::string& what) {
+  std::string out = std::to_string(names.size()) + (names.size() == 1 ? " image " : " images ") + what + ": ";
+  for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) out += (i ? "; " : "") + names[i];
+  if (names.size() > kNamesShown) out += "; and " + std::to_string(names.size() - kNamesShown) + " more";
+  return out;
+}
+
+/// Finds pictures below a folder by the names that labels use. The folder is walked through once, when a path does not
+/// lead to a file directly.
+class FileFinder {
+ public:
+  explicit FileFinder(fs::path folder) : folder_(std::move(folder)) {}
+
+  /// Nothing when there is no such file or its name alone fits several. Throws DataError when the path leaves the
+  /// folder.
+  std::optional<fs::path> find(const ImageRecord& image) {
+    const std::string& text = image.file.empty() ? image.id.text : image.file;
+    if (text.empty() || text.find('\0') != std::string::npos) return std::nullopt;
+    const fs::path given = fs::path(text).lexically_normal();
+    if (!given.empty() && *given.begin() == "..") {
+      throw DataError("image " + printable(image.id.text) + ": its file '" + printable(text) +
+                      "' lies outside the image folder " + folder_.string());
+    }
+    std::error_code error;
+    if (given.is_relative() && fs::is_regular_file(folder_ / given, error)) return folder_ / given;
+    index();
+    for (const std::string& name : {given.filename().string(), given.stem().string()}) {
+      const auto hit = by_name_.find(name);
+      if (hit != by_name_.end()) return hit->second.empty() ? std::nullopt : std::optional<fs::path>(hit->second);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void index() {
+    if (indexed_) return;
+    indexed_ = true;
+    std::error_code error;
+    fs::recursive_directory_iterator at(folder_, fs::directory_options::skip_permission_denied, error), end;
+    for (; !error && at != end; at.increment(error)) {
+      std::error_code ignored;
+      if (!at->is_regular_file(ignored)) continue;
+      const fs::path& path = at->path();
+      add(path.filename().string(), path);
+      if (path.stem() != path.filename()) add(path.stem().string(), path);
+    }
+  }
+  void add(const std::string& name, const fs::path& path) {
+    const auto [at, is_new] = by_name_.emplace(name, path);
+    if (!is_new && at->second != path) at->second.clear();
+  }
+
+  fs::path folder_;
+  bool indexed_ = false;
+  std::unordered_map<std::string, fs::path> by_name_;  // empty path: several files of that name
+};
+
+std::string name_of(const ImageRecord& image) {
+  return printable(image.file.empty() ? image.id.text : image.file);
+}
+
+std::string size_text(std::int64_t width, std::int64_t height) {
+  return std::to_string(width) + "x" + std::to_string(height);
+}
+
+/// What the header of a file says, or what is wrong with it.
+struct Looked {
+  std::optional<ImageHeader> header;
+  std::string problem;
+};
+
+std::vector<Looked> look_at(const std::vector<std::optional<fs::path>>& files, const ImageLimits& limits) {
+  std::vector<Looked> out(files.size());
+  parallel_chunks(files.size(), 64, 0, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!files[i]) continue;
+      try {
+        out[i].header = read_image_header(*files[i], limits);
+      } catch (const DataError& e) {
+        out[i].problem = e.what();
+      }
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSettings& settings) : settings_(settings) {
+  const std::string folder = settings.folder.string();
+  std::error_code error;
+  if (!fs::is_directory(settings.folder, error)) {
+    throw DataError((folder.empty() ? "(empty)" : folder) + ": no such image folder (data.images)");
+  }
+  if (labels.images.empty()) throw DataError("the labels list no images");
+  FileFinder finder(settings.folder);
+  std::vector<std::optional<fs::path>> found;
+  for (const auto& image : labels.images) found.push_back(finder.find(image));
+  const auto looked = look_at(found, settings.limits);
+
+  std::vector<std::string> missing, unreadable, different;
+  std::vector<std::int64_t> kept;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const ImageRecord& image = labels.images[i];
+    if (!found[i]) {
+      missing.push_back(name_of(image));
+    } else if (!looked[i].header) {
+      unreadable.push_back(looked[i].problem);
+    } else {
+      const auto width = looked[i].header->shown_width(), height = looked[i].header->shown_height();
+      if (image.width > 0 && image.height > 0 && (image.width != width || image.height != height)) {
+        different.push_back(name_of(image) + " is " + size_text(width, height) + " in the file and " +
+                            size_text(image.width, image.height) + " in the labels");
+      }
+      kept.push_back(static_cast<std::int64_t>(i));
+      files_.push_back(*found[i]);
+    }
+  }
+  if (!different.empty()) {
+    throw DataError(
+        folder + ": " + counted(different, "differ in size") +
+        "\n  advice: boxes are pixels of the picture as viewers show it (EXIF orientation applied); use the "
+        "pictures that were annotated");
+  }
+  if (!missing.empty()) warnings_.push_back(folder + ": " + counted(missing, "of the labels not found, left out"));
+  if (!unreadable.empty()) warnings_.push_back(folder + ": " + counted(unreadable, "cannot be read, left out"));
+  if (kept.empty() || (settings.strict && !warnings_.empty())) {
+    throw DataError(join(warnings_, "\n") + (kept.empty() ? "\n  no image is left; is data.images the right folder?"
+                                                          : "\n  data.strict is on, so the run stops here"));
+  }
+  labels_ = select_images(labels, kept);
+  for (std::size_t n = 0; n < kept.size(); ++n) {
+    const auto& header = *looked[static_cast<std::size_t>(kept[n])].header;
+    labels_.images[n].width = static_cast<int>(header.shown_width());
+    labels_.images[n].height = static_cast<int>(header.shown_height());
+  }
+}
+
+const fs::path& ImageFolderData::file(std::int64_t index) const {
+  if (index < 0 || index >= size()) throw std::out_of_range("no image " + std::to_string(index));
+  return files_[static_cast<std::size_t>(index)];
+}
+
+cv::Mat ImageFolderData::image(std::int64_t index) const {
+  const fs::path& path = file(index);
+  try {
+    const cv::Mat out = read_image_file(path, settings_.limits);
+    const ImageRecord& record = labels_.images[static_cast<std::size_t>(index)];
+    if (out.cols != record.width || out.rows != record.height) {
+      throw DataError(path.string() + ": is " + size_text(out.cols, out.rows) + " now, but was " +
+                      size_text(record.width, record.height) + " when the run began");
+    }
+    return out;
+  } catch (const DataError& e) {
+    if (settings_.strict) throw;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      broken_.emplace(index, e.what());
+    }
+    throw BrokenImage(e.what());
+  }
+}
+
+std::vector<std::string> ImageFolderData::broken_images() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::string> out;
+  for (const auto& [index, message] : broken_) out.push_back(message);
+  return out;
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/image_file.h"
+#include "shapes/dataset.h"
+
+namespace bdc::host {
+
+/// Image files of a list of files, folders (with their sub-folders) and patterns with * and ?, sorted, each once. Files
+/// in folders that are no images by their extension are left out. Throws DataError when a word leads to no image.
+[[nodiscard]] std::vector<std::filesystem::path> find_images(const std::vector<std::string>& words);
+
+/// Unlabelled images. Sizes are read when the list is made; a file that is no image is left out there and named by
+/// broken_images().
+class ImageListData : public Dataset {
+ public:
+  ImageListData(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& classes);
+  [[nodiscard]] const CrowdData& labels() const override { return labels_; }
+  [[nodiscard]] cv::Mat image(std::int64_t index) const override;
+  [[nodiscard]] std::vector<std::string> broken_images() const override { return broken_; }
+
+ private:
+  CrowdData labels_;
+  std::vector<std::filesystem::path> files_;
+  std::vector<std::string> broken_;
+};
+
+}  // namespace bdc::host

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/json_file.h"
+#include "data/augment.h"
+#include "shapes/crowd_shapes.h"
+#include "shapes/dataset.h"
+
+namespace bdc::host {
+
+/// The data sets of a run.
+struct OpenedData {
+  std::shared_ptr<const Dataset> train;
+  std::shared_ptr<const Dataset> test;        ///< for evaluation; has no images when the config names none
+  bool built_in = false;                      ///< the shapes, because no labels were named
+  std::string description;                    ///< of the training data: "400 built-in images of shapes"
+  std::vector<std::string> warnings;          ///< for the console: what was left out, what cannot be measured
+  std::vector<SimulatedAnnotator> simulated;  ///< true quality, one per annotator; empty unless the crowd is simulated
+};
+
+/// Opens what the keys data.* of a resolved config say. Labels and images are checked as ImageFolderData says.
+/// Throws UserError (exit 3) when keys do not fit together, DataError when files are wrong.
+[[nodiscard]] OpenedData open_data(const Json& config);
+
+/// train.augment.* of a resolved config.
+[[nodiscard]] AugmentSettings augment_settings(const Json& config);
+
+/// data.workers of a resolved config, at most the number of cores.
+[[nodiscard]] int loader_workers(const Json& config);
+
+}  // namespace bdc::host

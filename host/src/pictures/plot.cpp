@@ -1,0 +1,133 @@
+#include "pictures/plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <opencv2/imgproc.hpp>
+
+#include "pictures/picture.h"
+
+namespace bdc::host {
+namespace {
+
+constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
+constexpr int kWidth = 620, kHeight = 440, kLeft = 70, kRight = 20, kTop = 40, kBottom = 56;
+const cv::Scalar kInk(40, 40, 40), kGrid(225, 225, 225), kPaper(255, 255, 255);
+
+void text(cv::Mat& canvas, const std::string& words, cv::Point at, double size, int align) {
+  int baseline = 0;
+  const cv::Size extent = cv::getTextSize(words, kFont, size, 1, &baseline);
+  at.x -= align * extent.width / 2;  // 0: left, 1: centre, 2: right
+  cv::putText(canvas, words, at, kFont, size, kInk, 1, cv::LINE_AA);
+}
+
+std::string tick_text(double value) {
+  char out[32];
+  std::snprintf(out, sizeof(out), "%.4g", std::abs(value) < 1e-12 ? 0.0 : value);
+  return out;
+}
+
+/// Plot lines must be told apart on white: the class colours, a little darker.
+cv::Scalar line_colour(std::size_t n) {
+  const cv::Scalar c = class_colour(n);
+  return {c[0] * 0.85, c[1] * 0.8, c[2] * 0.85};
+}
+
+struct Axis {
+  double low = 0, high = 1;
+  int from = 0, to = 1;  ///< pixels
+  [[nodiscard]] int at(double v) const {
+    return static_cast<int>(std::lround(from + (v - low) / (high - low) * (to - from)));
+  }
+};
+
+void draw_plot(cv::Mat canvas, const Plot& plot) {
+  double x_low = 1e300, x_high = -1e300, y_low = 1e300, y_high = -1e300;
+  for (const PlotLine& line : plot.lines) {
+    for (std::size_t n = 0; n < line.x.size(); ++n) {
+      if (!std::isfinite(line.x[n]) || !std::isfinite(line.y[n])) continue;
+      x_low = std::min(x_low, line.x[n]);
+      x_high = std::max(x_high, line.x[n]);
+      y_low = std::min(y_low, line.y[n]);
+      y_high = std::max(y_high, line.y[n]);
+    }
+  }
+  text(canvas, plot.title, {kWidth / 2, 24}, 0.55, 1);
+  text(canvas, plot.x_label, {(kLeft + kWidth - kRight) / 2, kHeight - 12}, 0.45, 1);
+  text(canvas, plot.y_label, {8, kTop - 8}, 0.45, 0);
+  if (x_low > x_high) {
+    text(canvas, "no data yet", {kWidth / 2, kHeight / 2}, 0.5, 1);
+    return;
+  }
+  if (plot.y_range) std::tie(y_low, y_high) = *plot.y_range;
+  const auto widen = [](double& low, double& high) {
+    if (high - low < 1e-12) {
+      low -= 0.5;
+      high += 0.5;
+    }
+  };
+  widen(x_low, x_high);
+  widen(y_low, y_high);
+  const std::vector<double> x_ticks = round_ticks(x_low, x_high, 7), y_ticks = round_ticks(y_low, y_high, 6);
+  const Axis x{x_low, x_high, kLeft, kWidth - kRight};
+  const Axis y{std::min(y_low, y_ticks.front()), std::max(y_high, y_ticks.back()), kHeight - kBottom, kTop};
+  for (const double t : x_ticks) {
+    if (t < x.low - 1e-9 || t > x.high + 1e-9) continue;
+    cv::line(canvas, {x.at(t), y.from}, {x.at(t), y.to}, kGrid);
+    text(canvas, tick_text(t), {x.at(t), y.from + 18}, 0.42, 1);
+  }
+  for (const double t : y_ticks) {
+    cv::line(canvas, {x.from, y.at(t)}, {x.to, y.at(t)}, kGrid);
+    text(canvas, tick_text(t), {x.from - 8, y.at(t) + 5}, 0.42, 2);
+  }
+  cv::rectangle(canvas, {x.from, y.to}, {x.to, y.from}, kInk);
+  for (std::size_t n = 0; n < plot.lines.size(); ++n) {
+    const PlotLine& line = plot.lines[n];
+    std::vector<cv::Point> points;
+    for (std::size_t i = 0; i < line.x.size(); ++i) {
+      if (std::isfinite(line.x[i]) && std::isfinite(line.y[i])) {
+        points.emplace_back(x.at(line.x[i]), y.at(std::clamp(line.y[i], y.low, y.high)));
+      }
+    }
+    cv::polylines(canvas, points, false, line_colour(n), 2, cv::LINE_AA);
+    if (points.size() == 1) cv::circle(canvas, points[0], 3, line_colour(n), cv::FILLED, cv::LINE_AA);
+  }
+  int widest = 0, baseline = 0;
+  for (const PlotLine& line : plot.lines) {
+    widest = std::max(widest, cv::getTextSize(line.name, kFont, 0.42, 1, &baseline).width);
+  }
+  constexpr int kRow = 18;
+  const int rows = static_cast<int>(std::min<std::size_t>(plot.lines.size(), 12));
+  const int left = x.to - widest - 44, top = y.from - rows * kRow - 14;
+  if (rows == 0) return;
+  cv::rectangle(canvas, {left, top}, {x.to - 6, y.from - 6}, kPaper, cv::FILLED);
+  cv::rectangle(canvas, {left, top}, {x.to - 6, y.from - 6}, kGrid);
+  for (int n = 0; n < rows; ++n) {
+    const int at = top + 14 + n * kRow;
+    cv::line(canvas, {left + 6, at - 4}, {left + 26, at - 4}, line_colour(static_cast<std::size_t>(n)), 2, cv::LINE_AA);
+    const bool cut = n == rows - 1 && static_cast<std::size_t>(rows) < plot.lines.size();
+    text(canvas, cut ? "..." : plot.lines[static_cast<std::size_t>(n)].name, {left + 32, at}, 0.42, 0);
+  }
+}
+
+}  // namespace
+
+std::vector<double> round_ticks(double low, double high, int count) {
+  const double raw = (high - low) / std::max(1, count - 1);
+  const double magnitude = std::pow(10.0, std::floor(std::log10(raw)));
+  const double lead = raw / magnitude;
+  const double step = magnitude * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
+  std::vector<double> out;
+  for (double n = std::floor(low / step + 1e-9); n * step <= high + step * (1 - 1e-9); ++n) out.push_back(n * step);
+  return out;
+}
+
+cv::Mat draw_plots(const std::vector<Plot>& plots) {
+  cv::Mat canvas(kHeight, std::max(1, static_cast<int>(plots.size())) * kWidth, CV_8UC3, kPaper);
+  for (std::size_t n = 0; n < plots.size(); ++n) {
+    draw_plot(canvas(cv::Rect(static_cast<int>(n) * kWidth, 0, kWidth, kHeight)), plots[n]);
+  }
+  return canvas;
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <opencv2/core.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bdc::host {
+
+struct PlotLine {
+  std::string name;
+  std::vector<double> x, y;  ///< points that are not finite are left out
+};
+
+struct Plot {
+  std::string title, x_label, y_label;
+  std::vector<PlotLine> lines;
+  std::optional<std::pair<double, double>> y_range;  ///< otherwise from the data
+};
+
+/// Line charts side by side, each with axes, round ticks, a grid and a legend. RGB.
+[[nodiscard]] cv::Mat draw_plots(const std::vector<Plot>& plots);
+
+/// About `count` round numbers that cover low..high: 0, 0.2, 0.4...
+[[nodiscard]] std::vector<double> round_ticks(double low, double high, int count);
+
+}  // namespace bdc::host

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace torch::nn {
+class Module;
+}
+
+namespace bdc::host {
+
+/// Named weights, on the CPU and contiguous, of the types they have in the file.
+struct Weights {
+  std::map<std::string, torch::Tensor> tensors;
+  std::string origin;  ///< what they were read from, for messages: "safetensors", "torch.save, its 'ema'"...
+};
+
+/// Reads a weight file; what it is, its bytes say and not its name:
+///   - safetensors; in a checkpoint of ours the weights are what stands under model/, and where ema/ has the same name,
+///     that,
+///   - state dicts, modules and checkpoints of torch.save, the official yolov7.pt among them (see TorchArchive).
+/// Throws UserError (exit 4) when it is none of these, damaged or hostile. Nothing in a file is ever run.
+[[nodiscard]] Weights read_weights(const std::filesystem::path& path);
+
+/// Float16 and bfloat16 become float32; the rest stays.
+void widen_to_float32(Weights& weights);
+
+/// What became of each name. Sorted by name.
+struct LoadReport {
+  struct Skipped {
+    std::string name;
+    std::string reason;  ///< "is 3 x 4 in the file, 5 x 4 in the detector"
+  };
+  std::vector<std::string> loaded;
+  std::vector<Skipped> skipped;         ///< in both, but of another shape: heads for another number of classes
+  std::vector<std::string> missing;     ///< in the detector alone; keeps its initial value
+  std::vector<std::string> unexpected;  ///< in the file alone
+
+  /// A line for each kind that is not empty, with the names of what was skipped, and the first of the others.
+  [[nodiscard]] std::string text() const;
+};
+
+/// Copies what fits, by name, into the module's parameters and buffers, and converts between floating types and between
+/// integer types. Never throws for weights that do not fit; that nothing was loaded is for the caller to judge.
+[[nodiscard]] LoadReport load_matching(torch::nn::Module& module, const Weights& weights);
+
+}  // namespace bdc::host

@@ -1,0 +1,83 @@
+#include "train/trained_detector.h"
+
+#include <torch/nn.h>
+#include <torch/utils.h>
+
+#include "app/user_error.h"
+#include "bdc/core/parallel.h"
+#include "config/config.h"
+#include "config/options.h"
+#include "train/checkpoint_store.h"
+#include "train/safetensors.h"
+
+namespace bdc::host {
+namespace fs = std::filesystem;
+namespace {
+
+struct Weights {
+  std::map<std::string, torch::Tensor> tensors;
+  Json config;
+  std::vector<std::string> classes;
+  std::string from;
+};
+
+Weights from_weight_file(const fs::path& path) {
+  TensorFile file = read_safetensors(path);
+  if (file.metadata["format"] != "bdc-weights-1") {
+    throw UserError(ExitCode::data, path.string() +
+                                        ": is no weight file of a run (best.safetensors)\n  advice: name the run's "
+                                        "folder; weights of other programs can start a training (train.weights)");
+  }
+  Weights out;
+  try {
+    const Json about = Json::parse(file.metadata.at("about"));
+    out.config = about.at("config");
+    out.classes = about.at("classes").get<std::vector<std::string>>();
+    out.from = path.string() + ", epoch " + std::to_string(about.at("epoch").get<std::int64_t>());
+  } catch (const std::exception&) {
+    throw UserError(ExitCode::data, path.string() + ": its metadata is damaged");
+  }
+  out.tensors = std::move(file.tensors);
+  return out;
+}
+
+Weights from_checkpoint(const fs::path& folder) {
+  std::string warning;
+  Checkpoint c = CheckpointStore(folder).load([](const std::string&) {});
+  Weights out;
+  out.tensors = c.ema.empty() ? std::move(c.model) : std::move(c.ema);
+  out.config = std::move(c.config);
+  out.classes = std::move(c.classes);
+  out.from = folder.string() + ", step " + std::to_string(c.position.step);
+  return out;
+}
+
+}  // namespace
+
+TrainedDetector open_trained(const fs::path& what, const Catalog& catalog) {
+  if (!fs::exists(what)) throw UserError(ExitCode::data, what.string() + ": no such run folder or weight file");
+  const bool is_folder = fs::is_directory(what);
+  Weights weights = !is_folder                              ? from_weight_file(what)
+                    : fs::exists(what / "best.safetensors") ? from_weight_file(what / "best.safetensors")
+                                                            : from_checkpoint(what);
+  TrainedDetector out;
+  out.config = std::move(weights.config);
+  out.classes = std::move(weights.classes);
+  out.from = std::move(weights.from);
+  torch::set_num_threads(default_threads());
+  const auto name = config_value<std::string>(out.config, "plugin.name");
+  out.plugin = std::make_unique<LoadedPlugin>(LoadedPlugin::load(catalog.find(name, Catalog::Kind::detector).file));
+  const plugin::DetectorInfo info = out.plugin->detector_info();
+  out.detector = std::make_unique<DetectorHandle>(
+      *out.plugin,
+      plugin::DetectorConfig{static_cast<std::int64_t>(out.classes.size()),
+                             config_value<std::int64_t>(out.config, "train.input_size"),
+                             check_options(info.options, out.config["plugin"]["options"], "plugin.options")},
+      0);
+  load_module_state(out.detector->module(), weights.tensors);
+  out.detector->module().eval();
+  out.detector->prepare_for_inference();
+  return out;
+}
+
+}  // namespace bdc::host

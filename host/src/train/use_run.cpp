@@ -1,0 +1,151 @@
+#include "train/use_run.h"
+
+#include <torch/nn.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "app/user_error.h"
+#include "bdc/core/io/coco.h"
+#include "config/config.h"
+#include "data/image_list.h"
+#include "data/open_data.h"
+#include "pictures/picture.h"
+#include "text/table.h"
+#include "train/evaluate.h"
+#include "train/run_pictures.h"
+#include "train/trained_detector.h"
+#include "train/trainer.h"
+
+namespace bdc::host {
+namespace fs = std::filesystem;
+namespace {
+
+void append(const DetectedBoxes& seen, Predictions& out) {
+  out.box.insert(out.box.end(), seen.box.begin(), seen.box.end());
+  out.score.insert(out.score.end(), seen.score.begin(), seen.score.end());
+  out.class_probs.insert(out.class_probs.end(), seen.class_probs.begin(), seen.class_probs.end());
+}
+
+std::size_t best_class(const Predictions& p, std::size_t n) {
+  const auto J = static_cast<std::ptrdiff_t>(p.num_classes);
+  const auto row = p.class_probs.begin() + static_cast<std::ptrdiff_t>(n) * J;
+  return static_cast<std::size_t>(std::max_element(row, row + J) - row);
+}
+
+/// A name in a flat folder that no other image has: the file's own, or with its number in front when that is taken.
+std::string flat_name(const std::vector<ImageRecord>& images, std::size_t i, const std::string& extension) {
+  const std::string stem = fs::path(images[i].file).stem().string();
+  const auto twins = std::count_if(images.begin(), images.end(),
+                                   [&](const ImageRecord& r) { return fs::path(r.file).stem().string() == stem; });
+  return (twins > 1 ? std::to_string(i + 1) + "_" : "") + stem + extension;
+}
+
+/// One text file per image: class cx cy w h score, as shares of the image.
+void write_yolo(const fs::path& folder, const Predictions& p, const CrowdData& labels) {
+  fs::create_directories(folder);
+  for (std::size_t i = 0; i < labels.images.size(); ++i) {
+    std::string text;
+    const double w = labels.images[i].width, h = labels.images[i].height;
+    for (std::size_t n = p.begin[i]; n < p.begin[i + 1]; ++n) {
+      const Box& b = p.box[n];
+      char line[160];
+      std::snprintf(line, sizeof(line), "%zu %.6f %.6f %.6f %.6f %.4f\n", best_class(p, n), (b.x1 + b.x2) / 2 / w,
+                    (b.y1 + b.y2) / 2 / h, b.width() / w, b.height() / h, p.score[n]);
+      text += line;
+    }
+    write_file_atomically(folder / flat_name(labels.images, i, ".txt"), text);
+  }
+  std::string names;
+  for (const auto& c : labels.classes) names += c.name + "\n";
+  write_file_atomically(folder / "classes.txt", names);
+}
+
+void write_pictures(const fs::path& folder, const Predictions& p, const ImageListData& data) {
+  fs::create_directories(folder);
+  const CrowdData& labels = data.labels();
+  for (std::size_t i = 0; i < labels.images.size(); ++i) {
+    cv::Mat image;
+    try {
+      image = data.image(static_cast<std::int64_t>(i));
+    } catch (const BrokenImage&) {
+      continue;
+    }
+    const int factor = enlargement(image);
+    cv::Mat picture = enlarged(image, factor);
+    std::vector<DrawnBox> drawn;
+    for (std::size_t n = p.begin[i]; n < p.begin[i + 1]; ++n) {
+      const Box& b = p.box[n];
+      const std::size_t label = best_class(p, n);
+      const double f = factor;
+      drawn.push_back({{b.x1 * f, b.y1 * f, b.x2 * f, b.y2 * f},
+                       label,
+                       labels.classes[label].name + " " + fixed(p.score[n], 2),
+                       1.0});
+    }
+    draw_boxes(picture, drawn);
+    write_picture(folder / flat_name(labels.images, i, ".png"), picture);
+  }
+}
+
+}  // namespace
+
+Validation validate_run(const fs::path& run, const std::vector<std::string>& sets, const fs::path& picture,
+                        const Catalog& catalog, Progress& progress) {
+  TrainedDetector trained = open_trained(run, catalog);
+  const Json config = with_sets(trained.config, sets);
+  const TrainSettings settings = train_settings(config);
+  const OpenedData data = open_data(config);
+  if (data.test->size() == 0) {
+    throw UserError(
+        ExitCode::config,
+        "there are no images to evaluate on\n  advice: --set data.val_labels=FILE --set data.val_images=DIR");
+  }
+  Validation out;
+  for (const auto& c : data.test->labels().classes) out.class_names.push_back(c.name);
+  if (out.class_names != trained.classes) {
+    throw UserError(ExitCode::data, "the labels have other classes than the detector was trained for");
+  }
+  out.weights = trained.from;
+  out.images = data.test->size();
+  progress.line("evaluating " + trained.from + " on " + std::to_string(out.images) + " images");
+  out.evaluation = evaluate(*trained.detector, *data.test, settings.input_size, settings.batch_size, settings.limits,
+                            [&](std::int64_t done) {
+                              progress.live("evaluating " + std::to_string(done) + "/" + std::to_string(out.images));
+                            });
+  progress.finish();
+  for (const std::string& broken : data.test->broken_images()) progress.line("left out: " + broken);
+  if (!picture.empty()) write_precision_recall(picture, out.evaluation, out.class_names);
+  return out;
+}
+
+PredictSummary predict_images(const PredictRequest& request, const Catalog& catalog, Progress& progress) {
+  TrainedDetector trained = open_trained(request.run, catalog);
+  TrainSettings settings = train_settings(with_sets(trained.config, {}));
+  settings.limits.min_score = request.min_score;
+  const ImageListData data(find_images(request.images), trained.classes);
+  progress.line("predicting with " + trained.from);
+  Predictions out;
+  out.num_classes = static_cast<int>(trained.classes.size());
+  out.begin.assign(1, 0);
+  PredictSummary summary;
+  const double started = now_seconds();
+  predict_all(*trained.detector, data, settings.input_size, settings.batch_size, settings.limits,
+              [&](std::size_t image, const DetectedBoxes& seen) {
+                out.begin.resize(image + 1, out.box.size());  // images that were left out have no boxes
+                append(seen, out);
+                out.begin.push_back(out.box.size());
+                progress.live("image " + std::to_string(++summary.images) + "/" + std::to_string(data.size()));
+              });
+  out.begin.resize(data.labels().images.size() + 1, out.box.size());
+  summary.seconds = now_seconds() - started;
+  summary.objects = out.box.size();
+  progress.finish();
+  for (const std::string& broken : data.broken_images()) progress.line("left out: " + broken);
+  if (!request.coco_file.empty()) write_predictions(out, data.labels(), request.coco_file);
+  if (!request.yolo_folder.empty()) write_yolo(request.yolo_folder, out, data.labels());
+  if (!request.picture_folder.empty()) write_pictures(request.picture_folder, out, data);
+  return summary;
+}
+
+}  // namespace bdc::host

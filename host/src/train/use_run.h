@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bdc/core/metrics/coco_eval.h"
+#include "console/progress.h"
+#include "registry/catalog.h"
+
+/// What can be done with the weights of a run. Nothing of LibTorch shows here.
+namespace bdc::host {
+
+struct Validation {
+  CocoEvalResult evaluation;
+  std::vector<std::string> class_names;
+  std::string weights;  ///< where they came from
+  std::int64_t images = 0;
+};
+
+/// Judges a run folder or weight file on the evaluation images of its config, changed by `sets` (--set). picture: PNG
+/// of precision over recall, or empty. Throws UserError: exit 3 when there are no such images, exit 4 when the classes
+/// are others.
+[[nodiscard]] Validation validate_run(const std::filesystem::path& run, const std::vector<std::string>& sets,
+                                      const std::filesystem::path& picture, const Catalog& catalog, Progress& progress);
+
+struct PredictRequest {
+  std::filesystem::path run;
+  std::vector<std::string> images;  ///< files, folders, patterns
+  double min_score = 0.25;
+  std::string coco_file, yolo_folder, picture_folder;  ///< what to write; empty: not that
+};
+
+struct PredictSummary {
+  std::size_t objects = 0, images = 0;
+  double seconds = 0;
+};
+
+/// Finds objects in images and writes them down.
+[[nodiscard]] PredictSummary predict_images(const PredictRequest& request, const Catalog& catalog, Progress& progress);
+
+}  // namespace bdc::host

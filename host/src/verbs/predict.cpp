@@ -1,0 +1,51 @@
+#include <algorithm>
+#include <iostream>
+
+#include "app/user_error.h"
+#include "app/verb.h"
+#include "text/table.h"
+#include "train/use_run.h"
+#include "verbs/shared_options.h"
+
+namespace bdc::host {
+namespace {
+
+int predict(const PredictRequest& request, bool quiet, const SearchRequest& search) {
+  if (request.coco_file.empty() && request.yolo_folder.empty() && request.picture_folder.empty()) {
+    throw UserError(ExitCode::usage, "nothing to write; use --output FILE, --yolo DIR or --pictures DIR");
+  }
+  Progress progress(quiet ? Progress::Style::quiet : Progress::Style::automatic);
+  const PredictSummary summary = predict_images(request, Catalog::read(search), progress);
+  if (quiet) return 0;
+  std::cout << summary.objects << " objects in " << summary.images << " images, "
+            << fixed(static_cast<double>(summary.images) / std::max(summary.seconds, 1e-9), 1) << " images/s\n";
+  if (!request.coco_file.empty()) std::cout << "COCO results: " << request.coco_file << "\n";
+  if (!request.yolo_folder.empty()) std::cout << "YOLO text: " << request.yolo_folder << "\n";
+  if (!request.picture_folder.empty()) std::cout << "pictures: " << request.picture_folder << "\n";
+  return 0;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("predict", "Find objects in images with a trained detector");
+  const auto search = add_search_options(*verb);
+  const auto request = std::make_shared<PredictRequest>();
+  const auto quiet = std::make_shared<bool>(false);
+  verb->add_option_function<std::string>(
+          "run", [request](const std::string& run) { request->run = run; }, "run folder, or a weight file of a run")
+      ->required()
+      ->type_name("RUN");
+  verb->add_option("images", request->images, "files, folders or patterns")->required()->type_name("PATH");
+  verb->add_option("-o,--output", request->coco_file, "write COCO results here")->type_name("FILE");
+  verb->add_option("--yolo", request->yolo_folder, "write a text file per image into this folder")->type_name("DIR");
+  verb->add_option("--pictures", request->picture_folder, "draw the boxes into pictures here")->type_name("DIR");
+  verb->add_option("--min-score", request->min_score, "leave out weaker ones (0.25)")->check(CLI::Range(0.0, 1.0));
+  verb->add_flag("-q,--quiet", *quiet, "no progress, no summary");
+  verb->footer(
+      "Example:\n"
+      "  bdc-host predict runs/yolov7-1 photos/ -o found.json --pictures found/");
+  verb->callback([=, &action] { action = [=] { return predict(*request, *quiet, *search); }; });
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,58 @@
+#include <iostream>
+
+#include "app/verb.h"
+#include "config/json_file.h"
+#include "train/use_run.h"
+#include "verbs/evaluation_table.h"
+#include "verbs/shared_options.h"
+
+namespace bdc::host {
+namespace {
+
+struct Flags {
+  std::string what, picture;
+  std::vector<std::string> sets;
+  bool quiet = false, json = false;
+};
+
+int val(const Flags& flags, const SearchRequest& search) {
+  Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
+  const Validation result = validate_run(flags.what, flags.sets, flags.picture, Catalog::read(search), progress);
+  const CocoEvalResult& evaluation = result.evaluation;
+  if (flags.json) {
+    Json out = {{"weights", result.weights}, {"images", result.images}};
+    for (std::size_t i = 0; i < evaluation.stats.size(); ++i) out[coco_stat_names()[i]] = evaluation.stats[i];
+    for (std::size_t c = 0; c < result.class_names.size(); ++c) {
+      const auto& one = evaluation.classes[c];
+      out["classes"].push_back({{"name", result.class_names[c]}, {"AP", one.ap}, {"AP50", one.ap50}});
+    }
+    std::cout << out.dump(2) << "\n";
+    return 0;
+  }
+  print_evaluation(std::cout, evaluation, result.class_names);
+  if (!flags.picture.empty()) std::cout << "\nprecision and recall: " << flags.picture << "\n";
+  return 0;
+}
+
+}  // namespace
+
+void add_val(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("val", "Judge a trained detector on labelled images");
+  const auto search = add_search_options(*verb);
+  const auto flags = std::make_shared<Flags>();
+  verb->add_option("run", flags->what, "run folder, or a weight file of a run")->required()->type_name("RUN");
+  verb->add_option("-s,--set", flags->sets, "change a key of the run's config, data.val_labels say")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb->add_option("--picture", flags->picture, "draw precision over recall into this PNG")->type_name("FILE");
+  verb->add_flag("-q,--quiet", flags->quiet, "no progress");
+  verb->add_flag("--json", flags->json, "print the result as JSON");
+  verb->footer(
+      "Without --set, on the images the run itself was evaluated on.\n"
+      "Example:\n"
+      "  bdc-host val runs/yolov7-1 --set data.val_labels=test.json --set data.val_images=test/ --picture pr.png");
+  verb->callback([=, &action] { action = [=] { return val(*flags, *search); }; });
+}
+
+}  // namespace bdc::host

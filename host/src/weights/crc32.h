@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace bdc::host {
+
+/// The checksum of zip files: CRC-32 with the reflected polynomial 0xEDB88320, of "123456789" it is 0xCBF43926.
+[[nodiscard]] std::uint32_t crc32(std::string_view bytes);
+
+}  // namespace bdc::host

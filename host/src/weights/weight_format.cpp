@@ -1,0 +1,20 @@
+#include "weights/weight_format.h"
+
+#include <algorithm>
+
+namespace bdc::host {
+
+WeightFormat weight_format(const ByteSource& bytes) {
+  if (bytes.size() == 0) bytes.fail("is empty; expected weights");
+  const std::string start = bytes.read(0, std::min<std::uint64_t>(bytes.size(), 9));
+  if (start.compare(0, 2, "PK") == 0) return WeightFormat::torch_archive;
+  if (start.size() == 9 && start[8] == '{') return WeightFormat::safetensors;
+  if (start[0] == '\x80' && start.size() > 1 && start[1] <= 5) {
+    bytes.fail(
+        "is a bare pickle, as torch.save wrote them before PyTorch 1.6. If you trust its origin, save it again:\n"
+        "  python3 -c \"import torch; torch.save(torch.load('IN', map_location='cpu'), 'OUT')\"");
+  }
+  bytes.fail("is neither a safetensors file nor one of torch.save");
+}
+
+}  // namespace bdc::host

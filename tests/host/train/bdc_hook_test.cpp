@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+#include <torch/nn.h>
+#include <torch/utils.h>
+
+#include <nlohmann/json.hpp>
+
+#include "builtin_hooks/builtin_hooks.h"
+#include "builtin_hooks/builtin_info.h"
+#include "config/options.h"
+#include "support/temporary_folder.h"
+
+namespace bdc::host {
+namespace {
+
+constexpr double kImage = 100, kShift = 6;
+
+/// Many images with one object each; annotator 0 draws everything kShift pixels too far left, the others are exact.
+CrowdData leftward_crowd(int images) {
+  CrowdData crowd;
+  crowd.classes.push_back({{"1", true}, "thing"});
+  for (const char* name : {"left", "exact", "careful"}) crowd.annotators.push_back({{name, false}, name});
+  for (int i = 0; i < images; ++i) {
+    ImageRecord image;
+    image.id = {std::to_string(i), true};
+    image.width = image.height = static_cast<int>(kImage);
+    crowd.images.push_back(image);
+    const double x = 15 + i % 40, y = 20 + i % 7;
+    for (int k = 0; k < 3; ++k) {
+      const double shift = k == 0 ? -kShift : 0.0;
+      crowd.annotations.push_back({{x + shift, y, x + shift + 30, y + 20}, i, 0, k});
+    }
+  }
+  crowd.finalize();
+  return crowd;
+}
+
+/// What `annotator` was learnt to add to x1, in box widths, when every image is flipped left-right on its way to the
+/// detector, which sees every object where it is. is_mapped: whether the batch says so.
+double learnt_bias(bool is_mapped, const char* profile) {
+  const CrowdData crowd = leftward_crowd(60);
+  const test::TemporaryFolder folder;
+  HookServices services;
+  services.labels = &crowd;
+  services.threads = 1;
+  const plugin::HookInfo& info = *find_builtin_hook("bdc");
+  const auto hook = make_builtin_hook(
+      "bdc", check_options(info.options, Json{{"profile", profile}, {"warmup", 0}}, "options"), services);
+  plugin::RunContext run;
+  run.run_folder = folder.path().string();
+  run.num_classes = 1;
+  run.num_annotators = 3;
+  hook->before_fit(run);
+  for (std::size_t i = 0; i < crowd.images.size(); ++i) {
+    plugin::Images images;
+    images.pixels = torch::zeros({1, 3, 100, 100});
+    plugin::ImageMeta meta;
+    meta.index = static_cast<std::int64_t>(i);
+    meta.original_width = meta.original_height = meta.content_width = meta.content_height = 100;
+    if (is_mapped) meta.to_input.m = {-1, 0, kImage, 0, 1, 0};
+    images.meta = {meta};
+    const Box& exact = crowd.annotations[crowd.annotation_begin[i] + 1].box;
+    plugin::Predictions seen;
+    seen.boxes = torch::tensor({static_cast<float>(kImage - exact.x2), static_cast<float>(exact.y1),
+                                static_cast<float>(kImage - exact.x1), static_cast<float>(exact.y2)})
+                     .reshape({1, 4});
+    seen.scores = torch::tensor({0.9f});
+    seen.class_probs = torch::ones({1, 1});
+    seen.image_index = torch::zeros({1}, torch::kInt64);
+    plugin::Targets targets;
+    plugin::LossContext step{&images, &seen, nullptr, &targets};
+    hook->before_loss(run, step);
+    if (is_mapped) {  // the target lies where the flipped object is
+      EXPECT_GT(targets.size(), 0);
+      EXPECT_NEAR(targets.boxes[0][0].item<double>(), kImage - exact.x2, kShift);
+    }
+  }
+  hook->after_epoch(run);
+  const auto learnt = nlohmann::json::parse(test::read_file(folder.path() / "annotators.json"));
+  const auto& box = learnt["annotators"][0]["box"];
+  return box["deviation_sum"][0].get<double>() / box["count"].get<double>();
+}
+
+TEST(BdcHook, AFlipLeavesALeftwardBiasLeftward) {
+  EXPECT_NEAR(learnt_bias(true, "reference"), -kShift / 30, 0.02);
+  EXPECT_LT(learnt_bias(true, "absence_aware"), -0.05);
+}
+
+TEST(BdcHook, WithoutTheWayBackToTheOriginalFrameTheBiasWouldBeLost) {
+  EXPECT_GT(std::abs(learnt_bias(false, "reference") + kShift / 30), 0.1);
+}
+
+TEST(BuiltinHooks, EveryMethodButBdcsOwnHasOneAndTheirSchemasAreSound) {
+  for (const char* name : {"bdc", "na", "mv", "wbf", "earl"}) EXPECT_NE(find_builtin_hook(name), nullptr) << name;
+  EXPECT_EQ(find_builtin_hook("nothing"), nullptr);
+  for (const auto& info : builtin_hooks()) {
+    EXPECT_FALSE(info.description.empty());
+    EXPECT_NO_THROW((void)check_options(info.options, Json::object(), info.name));
+  }
+}
+
+}  // namespace
+}  // namespace bdc::host

@@ -1,0 +1,302 @@
+// The laws of the plugin contract and the places where ours differs from the original program, on small random
+// networks.
+#include "yolov7/detector.h"
+
+#include <gtest/gtest.h>
+#include <torch/nn.h>
+
+#include <cmath>
+
+#include "yolov7/decode.h"
+
+namespace yolov7 {
+namespace {
+
+using bdc::plugin::HardTargets;
+using bdc::plugin::Images;
+using bdc::plugin::Predictions;
+using bdc::plugin::Targets;
+
+constexpr std::int64_t kClasses = 4;
+
+Detector build(std::map<std::string, bdc::plugin::OptionValue> changed, std::int64_t classes = kClasses) {
+  std::map<std::string, bdc::plugin::OptionValue> values;
+  for (const auto& spec : Detector::describe().options) values[spec.name] = spec.default_value;
+  values["variant"] = std::string("tiny");
+  values["width"] = 0.25;
+  for (auto& [name, value] : changed) values[name] = value;
+  torch::manual_seed(3);
+  return Detector({classes, 64, bdc::plugin::Options(values)});
+}
+
+Images picture(std::int64_t batch, std::int64_t height, std::int64_t width) {
+  torch::manual_seed(5);
+  Images out;
+  out.pixels = torch::rand({batch, 3, height, width});
+  out.meta.resize(static_cast<std::size_t>(batch));
+  return out;
+}
+
+/// T boxes inside height x width, in growing image order.
+Targets some_targets(std::int64_t count, std::int64_t batch, std::int64_t height, std::int64_t width) {
+  torch::manual_seed(7);
+  const Tensor edge = torch::tensor({static_cast<float>(width), static_cast<float>(height)});
+  const Tensor low = torch::rand({count, 2}) * edge * 0.5, size = (torch::rand({count, 2}) * 0.4 + 0.1) * edge;
+  Targets out;
+  out.boxes = torch::cat({low, low + size}, 1);
+  out.class_probs = torch::rand({count, kClasses}).softmax(1);
+  out.weights = torch::rand({count}) + 0.2;
+  out.image_index = torch::floor_divide(torch::arange(count, torch::kInt64) * batch, count);
+  return out;
+}
+
+/// Gradient of a loss with respect to all parameters, as one vector; batch norms frozen.
+Tensor gradient(Detector& detector, const Tensor& total) {
+  detector.module().zero_grad();
+  total.backward();
+  std::vector<Tensor> parts;
+  for (const auto& p : detector.module().parameters()) {
+    parts.push_back(p.grad().defined() ? p.grad().flatten().clone() : torch::zeros({p.numel()}));
+  }
+  return torch::cat(parts);
+}
+
+Tensor gradient_of(Detector& detector, const Images& images, const Targets& targets) {
+  detector.module().eval();
+  return gradient(detector, detector.loss(*detector.forward(images), targets).total);
+}
+
+class Yolov7Assigners : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Yolov7Assigners, OneHotAndWeightOneIsTheHardLoss) {
+  Detector detector = build({{"assigner", GetParam()}});
+  detector.module().eval();
+  const Images images = picture(3, 96, 64);
+  const Targets t = some_targets(9, 3, 96, 64);
+  const Tensor labels = t.class_probs.argmax(1);
+  const auto activations = detector.forward(images);
+  const auto soft = detector.loss(*activations, Targets::hard(t.boxes, labels, t.image_index, kClasses));
+  const Tensor soft_gradient = gradient(detector, soft.total);
+  const auto again = detector.forward(images);
+  const auto hard = detector.hard_loss(*again, {t.boxes, labels, t.image_index});
+  const Tensor hard_gradient = gradient(detector, hard.total);
+  EXPECT_NEAR(soft.total.item<double>(), hard.total.item<double>(), 1e-6 * hard.total.item<double>());
+  EXPECT_LT((soft_gradient - hard_gradient).norm().item<double>(), 1e-5 * hard_gradient.norm().item<double>());
+}
+
+TEST_P(Yolov7Assigners, ATargetOfWeightZeroIsAsIfItWereNotThere) {
+  Detector detector = build({{"assigner", GetParam()}});
+  const Images images = picture(2, 64, 64);
+  Targets with = some_targets(6, 2, 64, 64);
+  with.weights[2] = 0;
+  const Tensor others = torch::tensor({0, 1, 3, 4, 5}, torch::kInt64);
+  const auto of_others = [&](const Tensor& t) { return t.index_select(0, others); };
+  const Targets without{of_others(with.boxes), of_others(with.class_probs), of_others(with.weights),
+                        of_others(with.image_index)};
+  EXPECT_TRUE(torch::equal(gradient_of(detector, images, with), gradient_of(detector, images, without)));
+}
+
+TEST_P(Yolov7Assigners, NoTargetsGiveAFiniteLossWithAGradient) {
+  Detector detector = build({{"assigner", GetParam()}});
+  const Images images = picture(2, 64, 64);
+  Targets none = some_targets(4, 2, 64, 64);
+  for (Tensor* t : {&none.boxes, &none.class_probs, &none.weights, &none.image_index}) *t = t->slice(0, 0, 0);
+  const Tensor pull = gradient_of(detector, images, none);
+  EXPECT_TRUE(torch::isfinite(pull).all().item<bool>());
+  EXPECT_GT(pull.norm().item<double>(), 0);
+  Targets silent = some_targets(4, 2, 64, 64);
+  silent.weights.zero_();
+  EXPECT_TRUE(torch::equal(gradient_of(detector, images, silent), pull));
+}
+
+TEST_P(Yolov7Assigners, OneClassTrainsAndPredicts) {
+  Detector detector = build({{"assigner", GetParam()}}, 1);
+  detector.module().eval();
+  Targets t = some_targets(4, 2, 64, 64);
+  t.class_probs = torch::ones({4, 1});
+  const auto activations = detector.forward(picture(2, 64, 64));
+  EXPECT_TRUE(std::isfinite(detector.loss(*activations, t).total.item<double>()));
+  const Predictions p = detector.decode(*activations, {0.0, 0.6, 10});
+  EXPECT_EQ(p.scores.size(0), 20);
+  EXPECT_TRUE(torch::equal(p.class_probs, torch::ones({20, 1})));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Yolov7Assigners, ::testing::Values("ota", "plain"),
+                         [](const auto& which) { return which.param; });
+
+TEST(Yolov7Loss, EachTargetsWeightMultipliesItsOwnBoxLoss) {
+  Detector detector = build({{"assigner", std::string("plain")}});
+  detector.module().eval();
+  const auto activations = detector.forward(picture(2, 64, 64));
+  const auto& heads = static_cast<const Heads&>(*activations);
+  const Targets t = some_targets(6, 2, 64, 64);
+  double expected = 0;
+  const auto assigned = candidates(heads, t.boxes, t.image_index);
+  for (std::size_t l = 0; l < 3; ++l) {
+    const auto n = assigned[l].row.size(0);
+    if (n == 0) continue;
+    const Tensor ciou = pair_terms(heads.levels[l], assigned[l], t.boxes).ciou;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double weight = t.weights[assigned[l].target[i].item<std::int64_t>()].item<double>();
+      expected += 0.05 * weight * (1 - ciou[i].item<double>()) / static_cast<double>(n);
+    }
+  }
+  for (const auto& [name, value] : detector.loss(*activations, t).parts) {
+    if (name == "box") {
+      EXPECT_NEAR(value.item<double>(), expected, 1e-6);
+    }
+  }
+  EXPECT_GT(expected, 0);
+}
+
+TEST(Yolov7Assignment, TurningTheImageOnItsSideTurnsTheAssignment) {
+  // A head whose rows say the same everywhere, so that only geometry decides; square anchors.
+  const auto level = [](std::int64_t h, std::int64_t w, std::int64_t stride) {
+    const Tensor anchors = torch::full({3, 2}, 2.0 * static_cast<double>(stride));
+    return Level{torch::zeros({h * w * 3, 5 + kClasses}), h, w, stride, anchors};
+  };
+  Heads wide, tall;
+  wide.batch = tall.batch = 1;
+  for (const std::int64_t s : {8, 16, 32}) {
+    wide.levels.push_back(level(64 / s, 192 / s, s));
+    tall.levels.push_back(level(192 / s, 64 / s, s));
+  }
+  const Tensor boxes = torch::tensor({110.0F, 11.0F, 139.0F, 41.0F, 21.0F, 30.0F, 52.0F, 57.0F}).view({2, 4});
+  const Tensor turned = boxes.index_select(1, torch::tensor({1, 0, 3, 2}));
+  const Tensor image = torch::zeros({2}, torch::kInt64), labels = torch::tensor({0, 1});
+  const auto a = assign_optimal_transport(wide, boxes, image, fit_of_labels(labels), boxes);
+  const auto b = assign_optimal_transport(tall, turned, image, fit_of_labels(labels), turned);
+  std::int64_t total = 0;
+  for (std::size_t l = 0; l < 3; ++l) {
+    ASSERT_EQ(a[l].row.size(0), b[l].row.size(0)) << "level " << l;
+    total += a[l].row.size(0);
+    const Place here = place_of(wide.levels[l], a[l].row), there = place_of(tall.levels[l], b[l].row);
+    const auto key = [](const Tensor& x, const Tensor& y, const Tensor& target) {
+      return std::get<0>((x * 1000 + y * 10 + target).sort());
+    };
+    EXPECT_TRUE(torch::equal(key(here.cell.select(1, 0), here.cell.select(1, 1), a[l].target),
+                             key(there.cell.select(1, 1), there.cell.select(1, 0), b[l].target)));
+  }
+  EXPECT_GT(total, 1);
+}
+
+TEST(Yolov7Decode, KeepsTheBestAndStaysWithinItsLimits) {
+  Detector detector = build({});
+  detector.module().eval();
+  const auto activations = detector.forward(picture(3, 64, 96));
+  const Predictions all = detector.decode(*activations, {0.0, 0.5, 20});
+  ASSERT_GT(all.scores.size(0), 0);
+  EXPECT_FALSE(all.boxes.requires_grad() || all.class_probs.requires_grad());
+  EXPECT_LT((all.class_probs.sum(1) - 1).abs().max().item<double>(), 1e-5);
+  const auto seen = sightings(static_cast<const Heads&>(*activations), 0.0);
+  for (std::int64_t b = 0; b < 3; ++b) {
+    const Tensor mine = all.scores.masked_select(all.image_index == b);
+    EXPECT_LE(mine.size(0), 20);
+    EXPECT_EQ(mine[0].item<float>(), seen.scores().masked_select(seen.image == b).max().item<float>());
+  }
+  const double middle = all.scores.median().item<double>();
+  EXPECT_GT(detector.decode(*activations, {middle, 0.5, 20}).scores.min().item<double>(), middle);
+  for (const double least : {1.0, 1.1}) {
+    const Predictions none = detector.decode(*activations, {least, 0.5, 20});
+    EXPECT_EQ(none.boxes.sizes().vec(), (std::vector<std::int64_t>{0, 4}));
+    EXPECT_EQ(none.class_probs.sizes().vec(), (std::vector<std::int64_t>{0, kClasses}));
+    EXPECT_EQ(none.image_index.scalar_type(), torch::kInt64);
+  }
+}
+
+class Yolov7Fusing : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Yolov7Fusing, TheFusedNetworkGivesTheSameOutputs) {
+  Detector detector = build({{"variant", GetParam()}, {"depth", 2.0}});
+  const Images images = picture(2, 96, 64);
+  torch::NoGradGuard no_grad;
+  for (auto& p : detector.module().parameters()) {  // norms and implicit layers away from 0 and 1
+    if (p.dim() == 1 || p.size(0) == 1) p.add_(torch::randn_like(p) * 0.3);
+  }
+  detector.module().train();
+  for (int i = 0; i < 20; ++i) (void)detector.forward(images);  // running statistics away from 0 and 1
+  detector.module().eval();
+  const auto before = detector.forward(images);
+  const std::size_t parameters = detector.module().parameters().size();
+  detector.prepare_for_inference();
+  EXPECT_LT(detector.module().parameters().size(), parameters);
+  for (const auto& item : detector.module().named_buffers()) {
+    EXPECT_EQ(item.key().find("running"), std::string::npos) << item.key() << " is not fused";
+  }
+  const auto after = detector.forward(images);
+  for (std::size_t l = 0; l < 3; ++l) {
+    const Tensor a = static_cast<const Heads&>(*before).levels[l].raw,
+                 b = static_cast<const Heads&>(*after).levels[l].raw;
+    EXPECT_LT((a - b).abs().max().item<double>(), 1e-4) << "level " << l;
+    EXPECT_GT(a.std().item<double>(), 1e-2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Yolov7Fusing, ::testing::Values("full", "tiny"),
+                         [](const auto& which) { return which.param; });
+
+TEST(Yolov7Layers, RepConvWithAnIdentityBranchFusesToo) {
+  torch::manual_seed(1);
+  RepConv layer(8, 8);
+  torch::NoGradGuard no_grad;
+  for (auto& p : layer.parameters()) p.add_(torch::randn_like(p) * 0.2);
+  layer.train();
+  const Tensor x = torch::randn({2, 8, 6, 5});
+  for (int i = 0; i < 20; ++i) (void)layer.run({x * 2 + 1});
+  layer.eval();
+  const Tensor before = layer.run({x});
+  layer.fuse();
+  EXPECT_LT((layer.run({x}) - before).abs().max().item<double>(), 1e-5);
+}
+
+TEST(Yolov7Network, WidthAndDepthChangeSizeNotNamesOfTheOthers) {
+  Detector base = build({}), wide = build({{"width", 0.5}}), deep = build({{"depth", 2.0}});
+  const auto count = [](Detector& d) { return d.module().parameters().size(); };
+  EXPECT_EQ(count(base), count(wide));
+  EXPECT_GT(count(deep), count(base));
+  EXPECT_EQ(wide.module().named_parameters()["model.1.conv.weight"].size(0), 32);
+  EXPECT_TRUE(deep.module().named_parameters().contains("model.4.1.conv.weight"));
+  EXPECT_TRUE(deep.module().named_parameters().contains("model.76.conv.weight"));
+}
+
+TEST(Yolov7Network, StartsWithThePriorsOfTheOfficialProgram) {
+  Detector detector = build({}, 20);
+  const auto parameters = detector.module().named_parameters();
+  for (int level = 0; level < 3; ++level) {
+    const Tensor bias = parameters["model.77.m." + std::to_string(level) + ".bias"].detach().view({3, 25});
+    const double cells = std::pow(640.0 / static_cast<double>(kStrides[level]), 2);
+    // The convolution's own random bias is within 1 / sqrt(inputs), 1 / sqrt(32) for the narrowest.
+    EXPECT_NEAR(bias.select(1, 4).mean().item<double>(), std::log(8 / cells), 0.18);
+    EXPECT_NEAR(bias.slice(1, 5).mean().item<double>(), std::log(0.6 / (20 - 0.99)), 0.18);
+  }
+}
+
+TEST(Yolov7Detector, GroupsKeepWeightDecayOffNormsBiasesAndImplicitLayers) {
+  Detector detector = build({});
+  const auto groups = detector.parameter_groups();
+  std::size_t total = 0;
+  for (const auto& group : groups) total += group.parameters.size();
+  EXPECT_EQ(total, detector.module().parameters().size());
+  for (const auto& p : groups.at(0).parameters) EXPECT_TRUE(p.dim() == 4 && p.size(0) > 1);
+  EXPECT_EQ(groups.at(1).weight_decay_factor, 0.0);
+}
+
+TEST(Yolov7Detector, AnchorsAreFittedUnlessTheUserGaveThem) {
+  const auto anchors_of = [](Detector& d) { return d.module().named_buffers()["model.77.anchors"].clone(); };
+  const Tensor wide_and_flat = torch::tensor({400.0F, 3.0F}).repeat({40, 1});
+  Detector free = build({});
+  const Tensor official = anchors_of(free);
+  free.adapt_to_boxes(torch::tensor({30.0F, 60.0F}).repeat({40, 1}));
+  EXPECT_TRUE(torch::equal(anchors_of(free), official)) << "they suited";
+  free.adapt_to_boxes(wide_and_flat);
+  EXPECT_FALSE(torch::equal(anchors_of(free), official));
+  EXPECT_NEAR((anchors_of(free)[2][2][0] * 32).item<double>(), 400, 20);
+  Detector fixed = build({{"anchors", std::string("10,13,16,30,33,23,30,61,62,45,59,119,116,90,156,198,373,326")}});
+  const Tensor given = anchors_of(fixed);
+  fixed.adapt_to_boxes(wide_and_flat);
+  EXPECT_TRUE(torch::equal(anchors_of(fixed), given));
+  EXPECT_THROW(build({{"anchors", std::string("1,2")}}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace yolov7
