@@ -170,6 +170,10 @@ void fit_shares(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, in
 }  // namespace
 
 bool is_large(const ConfusionColumns& counts) {
+  return counts.value.size() > 1'000'000;
+}
+
+bool is_huge(const ConfusionColumns& counts) {
   return counts.value.size() > 10'000'000;
 }
 

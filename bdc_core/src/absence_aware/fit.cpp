@@ -74,7 +74,7 @@ class Fit {
       image_pass(round == 1 ? ImagePass::first : ImagePass::partition);
       observe(AbsenceAwareUpdate::partition);
       update_sources(true);
-      for (int cycle = is_large(beliefs_.log_confusion) ? 1 : kCycles; cycle > 0; --cycle) {
+      for (int cycle = is_huge(beliefs_.log_confusion) ? 1 : kCycles; cycle > 0; --cycle) {
         image_pass(ImagePass::boxes);
         observe(AbsenceAwareUpdate::boxes);
         update_sources(false);
@@ -130,7 +130,7 @@ class Fit {
                     [&](std::size_t begin, std::size_t end, std::size_t) {
                       for (std::size_t i = begin; i < end; ++i) {
                         run_image_pass(beliefs_, problem_.image(i), pass, state_[i]);
-                        if (pass != ImagePass::boxes && is_large(beliefs_.log_confusion)) forget_neighbours(state_[i]);
+                        if (pass != ImagePass::boxes && is_huge(beliefs_.log_confusion)) forget_neighbours(state_[i]);
                       }
                     });
   }

@@ -15,6 +15,8 @@ void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBel
 
 /// So many counts that the confusion priors are fitted once a round, and with fewer steps, to save time.
 [[nodiscard]] bool is_large(const ConfusionColumns& counts);
+/// So many that boxes and sources take turns once a round only, and neighbours are found anew rather than kept.
+[[nodiscard]] bool is_huge(const ConfusionColumns& counts);
 
 /// Fits every source's and the shared part of the confusion prior. counts: the layout of beliefs.log_confusion.
 void fit_confusion_priors(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, int threads);
