@@ -16,6 +16,7 @@ if(BDC_BUILD_HOST)
   install(TARGETS bdc-host RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   install(FILES "${PROJECT_BINARY_DIR}/registry.installed.json" DESTINATION "${CMAKE_INSTALL_DATADIR}/bdc"
           RENAME registry.json)
+  install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/bdc")
 endif()
 install(EXPORT bdcTargets NAMESPACE bdc:: DESTINATION "${package_folder}")
 configure_package_config_file(cmake/bdcConfig.cmake.in "${PROJECT_BINARY_DIR}/bdcConfig.cmake"

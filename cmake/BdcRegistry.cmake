@@ -20,3 +20,10 @@ foreach(list plugins hooks)
   endwhile()
 endforeach()
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/registry.installed.json" CONTENT "${installed}\n" @ONLY)
+
+# Ready configs are looked for beside registry.json.
+file(GLOB bdc_configs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/configs/*.json)
+foreach(config ${bdc_configs})
+  get_filename_component(name ${config} NAME)
+  configure_file(${config} ${PROJECT_BINARY_DIR}/configs/${name} COPYONLY)
+endforeach()

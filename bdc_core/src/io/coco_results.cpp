@@ -299,11 +299,13 @@ void write_predictions(const Predictions& predictions, const CrowdData& data, co
 void write_targets(const Targets& targets, const CrowdData& data, const std::string& path) {
   const std::size_t classes = data.classes.size();
   const std::size_t count = targets.box.size();
-  require_shape(targets.begin.size() == data.images.size() + 1 && targets.class_probs.size() == count * classes &&
+  require_shape(targets.begin.size() == data.images.size() + 1 &&
+                    (targets.class_probs.size() == count * classes || targets.hard_label.size() == count) &&
                     targets.weight.size() == count && targets.score.size() == count &&
                     (targets.existence.empty() || targets.existence.size() == count) &&
                     (targets.box_std.empty() || targets.box_std.size() == count),
                 "targets");
+  std::vector<double> probs(classes);
   AtomicFile file(path);
   {
     JsonWriter json(file.stream());
@@ -316,7 +318,7 @@ void write_targets(const Targets& targets, const CrowdData& data, const std::str
         json.new_line().begin_object().key("id").integer(static_cast<std::int64_t>(n) + 1).key("image_id");
         write_id(json, data.images[i].id);
         json.key("category_id");
-        write_id(json, data.classes[most_probable(targets.class_probs, n, classes)].id);
+        write_id(json, data.classes[static_cast<std::size_t>(targets.label(n))].id);
         write_bbox(json, targets.box[n]);
         json.key("area").number(targets.box[n].area()).key("iscrowd").integer(0);
         json.key("score").number(targets.score[n]).key("weight").number(targets.weight[n]);
@@ -326,7 +328,8 @@ void write_targets(const Targets& targets, const CrowdData& data, const std::str
           for (const double std : targets.box_std[n]) json.number(std);
           json.end_array();
         }
-        write_probabilities(json, targets.class_probs, n, classes);
+        for (std::size_t j = 0; j < classes; ++j) probs[j] = targets.class_prob(n, j);
+        write_probabilities(json, probs, 0, classes);
         json.end_object();
       }
     }

@@ -86,7 +86,7 @@ AggregationResult aggregate_images(const AggregationInput& input,
   targets.box.reserve(total);
   targets.weight.reserve(total);
   targets.score.reserve(total);
-  targets.class_probs.assign(total * J, 0.0);
+  targets.hard_label.reserve(total);
   for (Chunk& chunk : chunks) {
     const std::size_t first = targets.box.size();
     for (const std::size_t end : chunk.end) targets.begin.push_back(first + end);
@@ -94,9 +94,7 @@ AggregationResult aggregate_images(const AggregationInput& input,
     targets.box.insert(targets.box.end(), t.box.begin(), t.box.end());
     targets.weight.insert(targets.weight.end(), t.weight.begin(), t.weight.end());
     targets.score.insert(targets.score.end(), t.score.begin(), t.score.end());
-    for (std::size_t n = 0; n < t.label.size(); ++n) {
-      targets.class_probs[(first + n) * J + static_cast<std::size_t>(t.label[n])] = 1;
-    }
+    targets.hard_label.insert(targets.hard_label.end(), t.label.begin(), t.label.end());
     chunk = {};
   }
   if (input.predictions != nullptr) result.warnings.push_back("this method does not use predictions");

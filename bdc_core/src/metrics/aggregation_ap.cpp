@@ -83,15 +83,12 @@ std::vector<CocoDetection> coco_detections(const Targets& targets, const CrowdDa
                     std::to_string(crowd.classes.size()));
   }
   const std::vector<std::int32_t> rank = rank_by_id(crowd.images);
-  const std::ptrdiff_t J = targets.num_classes;
   std::vector<CocoDetection> detections;
   detections.reserve(targets.box.size());
   for (std::size_t i = 0; i < crowd.images.size(); ++i) {
     if (!is_evaluated(evaluated, crowd, i)) continue;
     for (std::size_t n = targets.begin[i]; n < targets.begin[i + 1]; ++n) {
-      const auto first = targets.class_probs.begin() + static_cast<std::ptrdiff_t>(n) * J;
-      const auto label = static_cast<std::int32_t>(std::max_element(first, first + J) - first);
-      detections.push_back({to_coco(targets.box[n]), targets.score[n], rank[i], label});
+      detections.push_back({to_coco(targets.box[n]), targets.score[n], rank[i], targets.label(n)});
     }
   }
   return detections;

@@ -55,7 +55,6 @@ void group_image(const CrowdData& crowd, std::size_t image, double group_iou, Pa
 void tie_to_consensus(const CrowdData& crowd, const Targets& targets, std::size_t image, double match_iou, Part& part) {
   const std::size_t first = crowd.annotation_begin[image], end = crowd.annotation_begin[image + 1];
   const std::size_t target_first = targets.begin[image], target_end = targets.begin[image + 1];
-  const std::ptrdiff_t J = targets.num_classes;
   struct Pair {
     double iou;
     std::size_t annotation, target;
@@ -83,9 +82,8 @@ void tie_to_consensus(const CrowdData& crowd, const Targets& targets, std::size_
     for (const Pair& pair : pairs) {
       if (taken[pair.target - target_first] || tied[pair.annotation - first]) continue;
       taken[pair.target - target_first] = tied[pair.annotation - first] = 1;
-      const auto p = targets.class_probs.begin() + static_cast<std::ptrdiff_t>(pair.target) * J;
-      const auto label = static_cast<std::int32_t>(std::max_element(p, p + J) - p);
-      part.ties.emplace_back(annotator, pair.iou, label == crowd.annotations[pair.annotation].label);
+      part.ties.emplace_back(annotator, pair.iou,
+                             targets.label(pair.target) == crowd.annotations[pair.annotation].label);
     }
     begin = stop;
   }

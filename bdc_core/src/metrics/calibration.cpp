@@ -52,7 +52,6 @@ TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& cro
                     std::to_string(evaluated.size()) + " flags of which to evaluate");
   }
   const std::vector<double>& existence = targets.existence.empty() ? targets.score : targets.existence;
-  const std::ptrdiff_t J = targets.num_classes;
   std::vector<double> class_confidence, existence_confidence;
   std::vector<char> class_correct, existence_correct;
   std::vector<std::size_t> order;
@@ -87,10 +86,9 @@ TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& cro
       existence_correct.push_back(best != end);
       if (best == end) continue;
       taken[best - first] = 1;
-      const auto p = targets.class_probs.begin() + static_cast<std::ptrdiff_t>(t) * J;
-      const auto highest = std::max_element(p, p + J);
-      class_confidence.push_back(std::clamp(*highest, 0.0, 1.0));
-      class_correct.push_back(static_cast<std::int32_t>(highest - p) == crowd.truth[best].label);
+      const std::int32_t label = targets.label(t);
+      class_confidence.push_back(std::clamp(targets.class_prob(t, static_cast<std::size_t>(label)), 0.0, 1.0));
+      class_correct.push_back(label == crowd.truth[best].label);
     }
   }
   return {calibrate(class_confidence, class_correct, bins), calibrate(existence_confidence, existence_correct, bins)};

@@ -39,6 +39,7 @@ int parse_and_run(int argc, char** argv) {
   add_train(app, action);
   add_val(app, action);
   add_predict(app, action);
+  add_compare(app, action);
   add_aggregate(app, action);
   add_eval(app, action);
   add_validate(app, action);

@@ -11,6 +11,7 @@ using Action = std::function<int()>;
 /// Each adds one verb to the program; when the user calls it, its action is put into `action`. One file per verb.
 void add_train(CLI::App& app, Action& action);
 void add_val(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
 void add_aggregate(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);

@@ -41,6 +41,7 @@ class BdcHook : public plugin::TrainingHook {
     services_.predict_training_set([&](std::size_t image, const DetectedBoxes& detections) {
       append_image(online_->observe(image, detections), 0, epoch);
     });
+    epoch.make_class_vectors();
     epoch_targets_ = std::move(epoch);
     finish_epoch(run);
     if (is_reported_) latest_.set_all(epoch_targets_);

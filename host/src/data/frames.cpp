@@ -22,8 +22,7 @@ plugin::Targets map_targets(const Targets& targets, const plugin::Images& images
       const auto box = clip_to_input(map_box(images.meta[b].to_input.m, targets.box[n]), width, height);
       if (!box) continue;
       for (const double v : {box->x1, box->y1, box->x2, box->y2}) boxes.push_back(static_cast<float>(v));
-      for (std::size_t j = 0; j < classes; ++j)
-        probs.push_back(static_cast<float>(targets.class_probs[n * classes + j]));
+      for (std::size_t j = 0; j < classes; ++j) probs.push_back(static_cast<float>(targets.class_prob(n, j)));
       weights.push_back(static_cast<float>(targets.weight[n]));
       index.push_back(static_cast<std::int64_t>(b));
     }

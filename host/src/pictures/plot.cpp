@@ -98,10 +98,12 @@ void draw_plot(cv::Mat canvas, const Plot& plot) {
   }
   constexpr int kRow = 18;
   const int rows = static_cast<int>(std::min<std::size_t>(plot.lines.size(), 12));
-  const int left = x.to - widest - 44, top = y.from - rows * kRow - 14;
+  const int width = widest + 38, height = rows * kRow + 8;
+  const int left = plot.legend == Corner::bottom_left ? x.from + 6 : x.to - width - 6;
+  const int top = plot.legend == Corner::top_right ? y.to + 6 : y.from - height - 6;
   if (rows == 0) return;
-  cv::rectangle(canvas, {left, top}, {x.to - 6, y.from - 6}, kPaper, cv::FILLED);
-  cv::rectangle(canvas, {left, top}, {x.to - 6, y.from - 6}, kGrid);
+  cv::rectangle(canvas, {left, top}, {left + width, top + height}, kPaper, cv::FILLED);
+  cv::rectangle(canvas, {left, top}, {left + width, top + height}, kGrid);
   for (int n = 0; n < rows; ++n) {
     const int at = top + 14 + n * kRow;
     cv::line(canvas, {left + 6, at - 4}, {left + 26, at - 4}, line_colour(static_cast<std::size_t>(n)), 2, cv::LINE_AA);

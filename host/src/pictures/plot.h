@@ -13,10 +13,13 @@ struct PlotLine {
   std::vector<double> x, y;  ///< points that are not finite are left out
 };
 
+enum class Corner { bottom_right, bottom_left, top_right };
+
 struct Plot {
   std::string title, x_label, y_label;
   std::vector<PlotLine> lines;
   std::optional<std::pair<double, double>> y_range;  ///< otherwise from the data
+  Corner legend = Corner::bottom_right;
 };
 
 /// Line charts side by side, each with axes, round ticks, a grid and a legend. RGB.

@@ -200,6 +200,7 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   }
 
   RunReport report;
+  report.simulated = data.simulated;
   std::optional<Checkpoint> checkpoint;
   if (resume) {
     report.folder = *resume;

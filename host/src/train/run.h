@@ -9,6 +9,7 @@
 #include "config/json_file.h"
 #include "console/progress.h"
 #include "registry/catalog.h"
+#include "shapes/crowd_shapes.h"
 #include "train/fit_result.h"
 
 namespace bdc::host {
@@ -22,6 +23,7 @@ struct RunReport {
   std::filesystem::path folder;
   FitResult fit;
   std::vector<std::string> class_names;
+  std::vector<SimulatedAnnotator> simulated;  ///< true quality of the annotators, where it is known
   double seconds = 0;
 };
 

@@ -68,8 +68,8 @@ void write_batch_picture(const std::filesystem::path& path, const Batch& batch,
 }
 
 void write_learning_curve(const std::filesystem::path& path, const std::vector<Json>& records) {
-  Plot loss{"training loss", "epoch", "loss", {line_of(records, "train/loss", "total")}, {}};
-  Plot ap{"average precision", "epoch", "AP", {}, std::make_pair(0.0, 1.0)};
+  Plot loss{"training loss", "epoch", "loss", {line_of(records, "train/loss", "total")}, {}, Corner::top_right};
+  Plot ap{"average precision", "epoch", "AP", {}, std::make_pair(0.0, 1.0), Corner::bottom_right};
   ap.lines = {line_of(records, "test/AP50", "test AP50"), line_of(records, "test/AP", "test AP")};
   std::map<std::string, bool> seen;
   for (const Json& record : records) {
@@ -90,7 +90,7 @@ void write_learning_curve(const std::filesystem::path& path, const std::vector<J
 void write_precision_recall(const std::filesystem::path& path, const CocoEvalResult& evaluation,
                             const std::vector<std::string>& class_names) {
   constexpr std::size_t kMostClasses = 10;
-  Plot plot{"precision and recall, IoU 0.5", "recall", "precision", {}, std::make_pair(0.0, 1.0)};
+  Plot plot{"precision and recall, IoU 0.5", "recall", "precision", {}, std::make_pair(0.0, 1.0), Corner::bottom_left};
   PlotLine mean{"all classes", {}, std::vector<double>(101, 0.0)};
   for (int r = 0; r <= 100; ++r) mean.x.push_back(r / 100.0);
   double classes = 0;

@@ -14,6 +14,13 @@ std::string who(const AnnotatorEvidence& annotator) {
   return printable(annotator.name.empty() ? annotator.id.text : annotator.name, 40);
 }
 
+/// Deviation of an edge, in box sizes: the mean over the four coordinates.
+double box_noise(const AnnotatorPosteriors& posteriors, std::size_t k) {
+  double trace = 0;
+  for (const double precision : posteriors.box(k).precision()) trace += 1 / precision;
+  return std::sqrt(trace / 4);
+}
+
 }  // namespace
 
 double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k) {
@@ -38,9 +45,7 @@ void print_annotators(std::ostream& out, const AnnotatorPosteriors& posteriors, 
   for (std::size_t c = 1; c < 8; ++c) table.align_right(c);
   const auto row = [&](std::size_t k) {
     const auto& a = posteriors.annotators[k];
-    double trace = 0;
-    for (const double precision : posteriors.box(k).precision()) trace += 1 / precision;
-    const double noise = std::sqrt(trace / 4);
+    const double noise = box_noise(posteriors, k);
     const auto known = [&](double value) { return posteriors.has_existence ? fixed(value, 3) : std::string("-"); };
     table.add({who(a), fixed(a.images, 0), fixed(a.annotations, 0), fixed(annotator_quality(posteriors, k), 3),
                known(posteriors.mean_recall(k)), known(posteriors.mean_spurious_per_image(k)),
@@ -56,6 +61,22 @@ void print_annotators(std::ostream& out, const AnnotatorPosteriors& posteriors, 
   table.print(out);
   const auto silent = posteriors.annotators.size() - order.size();
   if (silent > 0) out << silent << " annotators saw no image\n";
+}
+
+void print_simulated(std::ostream& out, const AnnotatorPosteriors& posteriors,
+                     const std::vector<SimulatedAnnotator>& truth) {
+  Table table({"annotator", "recall", "spurious/image", "class accuracy", "box noise"});
+  for (std::size_t c = 1; c < 5; ++c) table.align_right(c);
+  const auto pair = [](double learnt, double is) { return fixed(learnt, 2) + " (" + fixed(is, 2) + ")"; };
+  for (std::size_t k = 0; k < std::min(truth.size(), posteriors.annotators.size()); ++k) {
+    const SimulatedAnnotator& t = truth[k];
+    // An edge moves with the centre and with half the size.
+    const double noise = std::hypot((t.noise[0] + t.noise[1]) / 2, (t.noise[2] + t.noise[3]) / 4);
+    table.add({t.name, posteriors.has_existence ? pair(posteriors.mean_recall(k), t.recall) : "-",
+               posteriors.has_existence ? pair(posteriors.mean_spurious_per_image(k), t.spurious_rate) : "-",
+               pair(posteriors.accuracy(k), t.class_accuracy), pair(box_noise(posteriors, k), noise)});
+  }
+  table.print(out);
 }
 
 }  // namespace bdc::host

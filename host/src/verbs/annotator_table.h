@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bdc/core/annotator_posteriors.h"
+#include "shapes/crowd_shapes.h"
 
 namespace bdc::host {
 
@@ -17,5 +18,9 @@ namespace bdc::host {
 
 /// A table of the first and last `ends` annotators by quality (all when there are few, or when `ends` is 0).
 void print_annotators(std::ostream& out, const AnnotatorPosteriors& posteriors, std::size_t ends);
+
+/// What was learnt of simulated annotators next to what is true of them: "0.91 (0.95)". One row each, in order.
+void print_simulated(std::ostream& out, const AnnotatorPosteriors& posteriors,
+                     const std::vector<SimulatedAnnotator>& truth);
 
 }  // namespace bdc::host

@@ -38,7 +38,9 @@ void add_config(CLI::App& app, Action& action) {
   verb->callback([=, &action] {
     action = [=] {
       if (*keys) return print_keys();
-      Json config = resolve_config(*request);
+      ConfigRequest full = *request;
+      if (!full.plugin.empty()) (void)use_demo_config(full, Catalog::read(*search));
+      Json config = resolve_config(full);
       if (!config["plugin"]["name"].get<std::string>().empty())
         config = complete_config(std::move(config), Catalog::read(*search));
       std::cout << config.dump(2) << "\n";

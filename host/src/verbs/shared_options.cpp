@@ -1,5 +1,7 @@
 #include "verbs/shared_options.h"
 
+#include <algorithm>
+
 namespace bdc::host {
 
 std::shared_ptr<SearchRequest> add_search_options(CLI::App& verb) {
@@ -27,6 +29,16 @@ std::shared_ptr<ConfigRequest> add_config_options(CLI::App& verb) {
       ->take_all()
       ->allow_extra_args(false);
   return request;
+}
+
+std::string use_demo_config(ConfigRequest& request, const Catalog& catalog) {
+  const bool names_data = std::any_of(request.sets.begin(), request.sets.end(),
+                                      [](const std::string& set) { return set.rfind("data.labels=", 0) == 0; });
+  if (request.file || names_data || request.plugin.empty() || catalog.registry_file().empty()) return "";
+  const auto file = catalog.registry_file().parent_path() / "configs" / ("demo_" + request.plugin + ".json");
+  if (!std::filesystem::exists(file)) return "";
+  request.file = file;
+  return "no --data: the built-in demo data, with the settings of " + file.string();
 }
 
 }  // namespace bdc::host

@@ -1,11 +1,13 @@
 #include <atomic>
 #include <csignal>
+#include <fstream>
 #include <iostream>
 
 #include "app/user_error.h"
 #include "app/verb.h"
 #include "config/config.h"
 #include "train/run.h"
+#include "verbs/annotator_table.h"
 #include "verbs/evaluation_table.h"
 #include "verbs/shared_options.h"
 
@@ -22,6 +24,15 @@ void print_report(const RunReport& report) {
   if (report.fit.evaluation) {
     std::cout << "\nOn held-out images:\n";
     print_evaluation(std::cout, *report.fit.evaluation, report.class_names);
+  }
+  std::ifstream learnt(report.folder / "annotators.json");
+  if (learnt && !report.simulated.empty()) {
+    std::cout << "\nWhat was learnt of the annotators (and what is true of them):\n";
+    print_simulated(std::cout, read_annotator_posteriors(learnt, "annotators.json"), report.simulated);
+  }
+  if (!report.fit.interrupted) {
+    std::cout << "\npictures: " << (report.folder / "learning_curve.png").string()
+              << ", precision_recall.png, pictures/";
   }
   std::cout << "\n"
             << (report.fit.interrupted ? "interrupted, checkpoint saved: go on with --resume " : "run folder: ")
@@ -70,6 +81,7 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
   const Catalog catalog = Catalog::read(search);
   std::optional<std::filesystem::path> resume;
   Json config;
+  std::string demo;
   if (!flags.resume.empty()) {
     if (request.file || !request.plugin.empty() || !request.hooks.empty() || !request.sets.empty()) {
       throw UserError(ExitCode::usage,
@@ -78,11 +90,13 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
     resume = flags.resume == "auto" ? newest_run() : std::filesystem::path(flags.resume);
     config = with_sets(config_of_run(*resume), {});
   } else {
+    demo = use_demo_config(request, catalog);
     config = complete_config(resolve_config(request), catalog);
   }
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
+  if (!demo.empty()) progress.line(demo);
   const RunReport report = run_training(config, catalog, resume, progress, stop_asked);
   if (flags.json) {
     std::cout << json_report(report).dump(2) << "\n";

@@ -22,6 +22,7 @@ void expect_same(const bdc::Targets& a, const bdc::Targets& b) {
   EXPECT_EQ(a.begin, b.begin);
   EXPECT_EQ(a.box, b.box);
   EXPECT_EQ(a.class_probs, b.class_probs);
+  EXPECT_EQ(a.hard_label, b.hard_label);
   EXPECT_EQ(a.weight, b.weight);
   EXPECT_EQ(a.score, b.score);
 }
@@ -49,15 +50,22 @@ TEST_P(EveryMethod, GivesValidTargetsWithTheSameBitsForAnyNumberOfThreads) {
       const bdc::Targets& t = result.targets;
       ASSERT_EQ(t.begin.size(), c.crowd.images.size() + 1);
       ASSERT_EQ(t.begin.back(), t.box.size());
-      ASSERT_EQ(t.class_probs.size(), t.box.size() * c.crowd.classes.size());
+      if (t.hard_label.empty()) {
+        ASSERT_EQ(t.class_probs.size(), t.box.size() * c.crowd.classes.size());
+      } else {
+        ASSERT_EQ(t.hard_label.size(), t.box.size());
+        ASSERT_TRUE(t.class_probs.empty());
+      }
       EXPECT_GT(t.box.size(), 0u);
       for (std::size_t n = 0; n < t.box.size(); ++n) {
         EXPECT_TRUE(t.box[n].valid());
         EXPECT_GE(t.weight[n], 0);
         EXPECT_LE(t.weight[n], 1);
         EXPECT_TRUE(std::isfinite(t.score[n]));
-        const auto first = t.class_probs.begin() + static_cast<std::ptrdiff_t>(n * c.crowd.classes.size());
-        EXPECT_NEAR(std::accumulate(first, first + static_cast<std::ptrdiff_t>(c.crowd.classes.size()), 0.0), 1, 1e-9);
+        double sum = 0;
+        for (std::size_t j = 0; j < c.crowd.classes.size(); ++j) sum += t.class_prob(n, j);
+        EXPECT_NEAR(sum, 1, 1e-9);
+        EXPECT_GE(t.class_prob(n, static_cast<std::size_t>(t.label(n))), 1.0 / 5);
       }
       for (const int threads : {2, 3}) {
         const bdc::AggregationResult other = method->aggregate(input_of(c, with_predictions, threads));
@@ -80,6 +88,31 @@ TEST_P(EveryMethod, NeverLooksAtTheTruth) {
     const auto method = bdc::make_method(name, options);
     expect_same(method->aggregate(input_of(c, false)).targets, method->aggregate(input_of(blind, false)).targets);
   }
+}
+
+TEST(Targets, HardLabelsAndClassVectorsAreTwoFormsOfOneThing) {
+  bdc::Targets hard;
+  hard.num_classes = 3;
+  hard.box = {{0, 0, 1, 1}, {0, 0, 2, 2}};
+  hard.weight = hard.score = {1, 1};
+  hard.hard_label = {2, 0};
+  hard.begin = {0, 1, 2};
+  bdc::Targets soft = hard;
+  soft.make_class_vectors();
+  EXPECT_EQ(soft.class_probs, (std::vector<double>{0, 0, 1, 1, 0, 0}));
+  EXPECT_TRUE(soft.hard_label.empty());
+  for (std::size_t n = 0; n < 2; ++n) {
+    EXPECT_EQ(hard.label(n), soft.label(n));
+    for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(hard.class_prob(n, j), soft.class_prob(n, j));
+  }
+  bdc::Targets mixed;
+  append_image(hard, 0, mixed);
+  append_image(soft, 1, mixed);
+  EXPECT_EQ(mixed.class_probs, soft.class_probs);
+  bdc::Targets other;
+  append_image(soft, 0, other);
+  append_image(hard, 1, other);
+  EXPECT_EQ(other.class_probs, soft.class_probs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, EveryMethod, ::testing::Values(1u, 2u, 3u));
