@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "app/application.h"
@@ -15,7 +16,9 @@ void restart_with_patient_threads(int argc, char** argv) {
                                    std::string(argv[1]) == "val" || std::string(argv[1]) == "predict");
   if (!trains || std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
   setenv("OMP_WAIT_POLICY", "passive", 1);
-  execv("/proc/self/exe", argv);  // comes back only where that does not work; then it goes on as it is
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) execv(self.c_str(), argv);  // comes back only where that does not work; then it goes on as it is
 }
 
 }  // namespace

@@ -70,12 +70,33 @@ TEST(CrowdTraining, LeavesThePicturesAndTablesOfARun) {
 
 TEST(CrowdTraining, LabelsWithoutAnnotatorsAreAClearError) {
   const TemporaryFolder folder;
-  const auto outcome = run_host({"--plugin", "minimal", "--hook", "bdc"}, folder.path());
+  folder.write("images/a.pgm", "P5\n32 32\n255\n" + std::string(32 * 32, 'x'));
+  folder.write("labels.json", R"({"images": [{"id": 1, "file_name": "a.pgm", "width": 32, "height": 32}],
+    "categories": [{"id": 1, "name": "thing"}],
+    "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [2, 2, 9, 9]}]})");
+  const auto outcome =
+      run_host({"--plugin", "minimal", "--hook", "bdc", "--data", "labels.json", "--images", "images"}, folder.path());
   EXPECT_EQ(outcome.exit_code, 4);
   EXPECT_NE(outcome.err.find("hook 'bdc' makes a consensus of several annotators, but the training labels name no"),
             std::string::npos)
       << outcome.err;
   EXPECT_FALSE(fs::exists(folder.path() / "runs")) << "no run folder is left behind";
+}
+
+TEST(CrowdTraining, TwoHooksThatMakeTheTargetsAreRefused) {
+  const TemporaryFolder folder;
+  const auto outcome = run_host({"--plugin", "minimal", "--hook", "bdc", "--hook", "mv"}, folder.path());
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(outcome.err.find("hooks 'bdc' and 'mv' both make the targets"), std::string::npos) << outcome.err;
+}
+
+TEST(CrowdTraining, TheBuiltInShapesGetACrowdWhenAHookNeedsOne) {
+  const TemporaryFolder folder;
+  const auto outcome = run_host({"--plugin", "minimal", "--hook", "mv", "--set", "data.shapes.train_images=16", "--set",
+                                 "data.shapes.test_images=4", "--set", "train.epochs=1"},
+                                folder.path());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("with a simulated crowd of 10"), std::string::npos) << outcome.err;
 }
 
 TEST(CrowdTraining, TheHookOnTheCommandLineAndInTheConfigAreTheSameAndChangeNothingElse) {

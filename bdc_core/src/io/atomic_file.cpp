@@ -79,7 +79,8 @@ class DescriptorBuffer : public std::streambuf {
 struct AtomicFile::Impl {
   std::string path;
   int fd = -1;
-  std::string temporary;  // empty: the file has no name yet (O_TMPFILE), so a killed process leaves nothing
+  bool is_direct = false;  // a device or pipe: written as it is, there is nothing to replace
+  std::string temporary;   // empty: the file has no name yet (O_TMPFILE), so a killed process leaves nothing
   std::unique_ptr<DescriptorBuffer> buffer;
   std::unique_ptr<std::ostream> stream;
 
@@ -102,9 +103,22 @@ AtomicFile::AtomicFile(std::string path) : impl_(std::make_unique<Impl>()) {
     errno = EISDIR;
     fail(impl_->path, "cannot be written");
   }
-  const mode_t mode = 0666;
+  mode_t mode = 0666;
+  bool keeps_mode = false;
+  struct stat old {};
+  if (::stat(impl_->path.c_str(), &old) == 0) {
+    if (!S_ISREG(old.st_mode)) {
+      impl_->fd = ::open(impl_->path.c_str(), O_WRONLY | O_CLOEXEC);
+      if (impl_->fd < 0) fail(impl_->path, "cannot be written");
+      impl_->is_direct = true;
+    } else {
+      impl_->path = fs::canonical(impl_->path).string();  // through links, so that they stay
+      mode = old.st_mode & 07777;
+      keeps_mode = true;
+    }
+  }
 #ifdef O_TMPFILE
-  if (::access("/proc/self/fd", X_OK) == 0) {
+  if (!impl_->is_direct && ::access("/proc/self/fd", X_OK) == 0) {
     impl_->fd = ::open(folder_of(impl_->path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
   }
 #endif
@@ -117,6 +131,7 @@ AtomicFile::AtomicFile(std::string path) : impl_(std::make_unique<Impl>()) {
     ::umask(mask);
     ::fchmod(impl_->fd, mode & ~mask);
   }
+  if (keeps_mode) ::fchmod(impl_->fd, mode);
   impl_->buffer = std::make_unique<DescriptorBuffer>(impl_->fd);
   impl_->stream = std::make_unique<std::ostream>(impl_->buffer.get());
 }
@@ -131,6 +146,7 @@ void AtomicFile::commit() {
   impl_->stream->flush();
   errno = impl_->buffer->error();
   if (errno != 0 || !*impl_->stream) fail(impl_->path, "cannot be written");
+  if (impl_->is_direct) return;
   if (::fsync(impl_->fd) != 0 && errno != EINVAL) fail(impl_->path, "cannot be written to disk");
   if (impl_->temporary.empty()) {
     // A link cannot replace a file, a rename can: take a free name first.

@@ -73,7 +73,9 @@ int run_application(int argc, char** argv) {
   };
   try {
     if (argc == 5 && std::string(argv[1]) == kDoctorChild) examine_in_child(argv[2], argv[3], std::stoi(argv[4]));
-    return parse_and_run(argc, argv);
+    const int code = parse_and_run(argc, argv);
+    if (!std::cout.flush()) return report("standard output cannot be written (a full disk?)", ExitCode::failure);
+    return code;
   } catch (const UserError& e) {
     return report(e.what(), e.code());
   } catch (const DataError& e) {

@@ -59,9 +59,12 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  void read(std::uint64_t offset, void* into, std::uint64_t bytes, const char* what) const {
+  void require(std::uint64_t offset, std::uint64_t bytes, const char* what) const {
     if (offset > size_ || bytes > size_ - offset)
       fail(std::string("is cut off or damaged: ") + what + " lies outside the file");
+  }
+  void read(std::uint64_t offset, void* into, std::uint64_t bytes, const char* what) const {
+    require(offset, bytes, what);
     auto* at = static_cast<char*>(into);
     while (bytes > 0) {
       const ssize_t n = ::pread(fd_, at, bytes, static_cast<off_t>(offset));
@@ -142,10 +145,12 @@ PluginNote read_plugin_note(const std::filesystem::path& path) {
   const File file(path);
   const Elf64_Ehdr header = read_header(file);
   std::string text;
-  for (unsigned i = 0; i < header.e_phnum && text.empty(); ++i) {
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr program{};
     file.read(header.e_phoff + std::uint64_t{i} * sizeof(program), &program, sizeof(program), "a program header");
-    if (program.p_type != PT_NOTE || program.p_filesz > kMaxNoteBytes) continue;
+    // The loader maps these; pages behind the end of the file would kill the process.
+    if (program.p_type == PT_LOAD) file.require(program.p_offset, program.p_filesz, "a segment");
+    if (!text.empty() || program.p_type != PT_NOTE || program.p_filesz > kMaxNoteBytes) continue;
     std::vector<char> segment(program.p_filesz);
     file.read(program.p_offset, segment.data(), segment.size(), "a note");
     text = find_note(segment);

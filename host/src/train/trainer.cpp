@@ -301,7 +301,8 @@ void Trainer::finish_epoch(FitResult& result) {
   if (evaluation) keep_if_best(*evaluation);
   std::string line = "epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs);
   if (loss_count_ > 0) line += "  loss " + fixed(loss_sums_["loss"] / static_cast<double>(loss_count_), 3);
-  if (evaluation) line += "  AP50 " + fixed(evaluation->stats[1], 3) + "  AP " + fixed(evaluation->stats[0], 3);
+  if (evaluation && evaluation->stats[0] >= 0)
+    line += "  AP50 " + fixed(evaluation->stats[1], 3) + "  AP " + fixed(evaluation->stats[0], 3);
   for (const auto& name : parts_.hooks.names()) {
     const auto ap = run_.metrics.find(name + "/AP");
     if (ap != run_.metrics.end()) line += "  labels AP " + fixed(ap->second, 3);

@@ -93,9 +93,21 @@ void write_pictures(const fs::path& folder, const Predictions& p, const ImageLis
 Validation validate_run(const fs::path& run, const std::vector<std::string>& sets, const fs::path& picture,
                         const Catalog& catalog, Progress& progress) {
   TrainedDetector trained = open_trained(run, catalog);
-  const Json config = with_sets(trained.config, sets);
+  Json config = with_sets(trained.config, sets);
   const TrainSettings settings = train_settings(config);
-  const OpenedData data = open_data(config);
+  // Only the evaluation images are wanted: where they are files of their own, nothing else needs to be there.
+  const bool own_files = !config_value<std::string>(config, "data.val_labels").empty();
+  if (own_files) {
+    Json& source = config["data"];
+    source["labels"] = source["val_labels"];
+    if (!source["val_images"].get<std::string>().empty()) source["images"] = source["val_images"];
+    source["val_labels"] = source["val_images"] = source["truth"] = "";
+    source["val_share"] = 0.0;
+    source["role"] = "truth";
+    source["source"] = "files";
+  }
+  OpenedData data = open_data(config);
+  if (own_files) data.test = data.train;
   if (data.test->size() == 0) {
     throw UserError(
         ExitCode::config,

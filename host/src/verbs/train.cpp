@@ -95,6 +95,7 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
   }
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+  std::signal(SIGHUP, on_signal);  // a lost terminal
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
   if (!demo.empty()) progress.line(demo);
   const RunReport report = run_training(config, catalog, resume, progress, stop_asked);

@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "core/unit/io_support.h"
+#include "support/temporary_folder.h"
 
 namespace {
 
@@ -78,6 +79,32 @@ TEST(AtomicFolder, NeverOverwritesAFolderWithFiles) {
   folder.write("out/keep.txt", "keep");
   EXPECT_NE(bdc::test::error_of([&] { AtomicFolder out(folder / "out"); }).find("exists already"), std::string::npos);
   EXPECT_EQ(read_text(folder / "out/keep.txt"), "keep");
+}
+
+TEST(AtomicFile, LinksStayLinksAndPermissionsStay) {
+  const bdc::test::TemporaryFolder folder;
+  const std::string file = folder.write("real.txt", "old");
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const auto link = folder.path() / "link.txt";
+  std::filesystem::create_symlink("real.txt", link);
+  bdc::AtomicFile out(link.string());
+  out.stream() << "new";
+  out.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(bdc::test::read_file(file), "new");
+  EXPECT_EQ(std::filesystem::status(file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST(AtomicFile, ADeviceIsWrittenNotReplaced) {
+  bdc::AtomicFile nowhere("/dev/null");
+  nowhere.stream() << "gone";
+  EXPECT_NO_THROW(nowhere.commit());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  bdc::AtomicFile full("/dev/full");
+  full.stream() << "too much";
+  EXPECT_THROW(full.commit(), std::system_error);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
 }  // namespace
