@@ -164,7 +164,9 @@ TEST(TrainedRun, ValAndPredictUseItsBestWeights) {
       folder.path());
   ASSERT_EQ(predict.exit_code, 0) << predict.err;
   EXPECT_NE(predict.err.find("broken.jpg"), std::string::npos) << predict.err;
-  EXPECT_TRUE(Json::parse(read_file(folder.path() / "found.json")).is_array());
+  const Json found = Json::parse(read_file(folder.path() / "found.json"));
+  EXPECT_EQ(found["images"][0]["file_name"], "in/a.png");
+  EXPECT_EQ(found["categories"].size(), 4U);
   EXPECT_TRUE(fs::exists(folder.path() / "yolo/a.txt"));
   EXPECT_TRUE(fs::exists(folder.path() / "drawn/a.png"));
 }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -57,6 +59,8 @@ class ResultFileReader {
         read_list(use);
       } else if (json_.key() == "categories") {
         read_categories();
+      } else if (json_.key() == "images") {
+        read_images();
       } else {
         json_.skip();
       }
@@ -69,17 +73,16 @@ class ResultFileReader {
     order_.emplace();
     json_.begin_array();
     while (json_.next_element()) {
-      std::optional<RecordId> id;
-      json_.begin_object();
-      while (json_.next_member()) {
-        if (json_.key() == "id") {
-          id = read_id(json_);
-        } else {
-          json_.skip();
-        }
+      const auto [id, name] = read_entry("name");
+      std::int32_t label = classes_.find(id);
+      // The same number may stand for another class in another file; names, where both have them, decide.
+      if (!name.empty() && (label < 0 || data_.classes[static_cast<std::size_t>(label)].name != name)) {
+        const auto same = std::find_if(data_.classes.begin(), data_.classes.end(),
+                                       [&](const ClassRecord& c) { return c.name == name; });
+        if (same != data_.classes.end()) label = static_cast<std::int32_t>(same - data_.classes.begin());
       }
-      if (!id) json_.fail_value("expected the member \"id\", found none");
-      order_->push_back(classes_.find(*id));
+      label_of_id_[id.shown()] = label;
+      order_->push_back(label);
     }
     bool same = order_->size() == data_.classes.size();
     for (std::size_t j = 0; same && j < order_->size(); ++j) same = (*order_)[j] == static_cast<std::int32_t>(j);
@@ -91,16 +94,66 @@ class ResultFileReader {
     if (same) order_.reset();
   }
 
+  /// An object's id and the text of one more member, "" when it has none. Leaves the rest out.
+  std::pair<RecordId, std::string> read_entry(const char* member) {
+    std::optional<RecordId> id;
+    std::string text;
+    json_.begin_object();
+    while (json_.next_member()) {
+      if (json_.key() == "id") {
+        id = read_id(json_);
+      } else if (json_.key() == member && json_.peek() == JsonReader::Type::string) {
+        text = std::string(json_.string());
+      } else {
+        json_.skip();
+      }
+    }
+    if (!id) json_.fail_value("expected the member \"id\", found none");
+    return {*id, text};
+  }
+
+  /// Images that share no id with the data's, or whose id is another file there, are tied by file name.
+  void read_images() {
+    std::map<std::string, std::int32_t> by_name;
+    for (std::size_t i = 0; i < data_.images.size(); ++i) {
+      const auto [it, is_new] = by_name.emplace(std::filesystem::path(data_.images[i].file).filename().string(),
+                                                static_cast<std::int32_t>(i));
+      if (!is_new) it->second = -1;  // not unique: no help
+    }
+    json_.begin_array();
+    while (json_.next_element()) {
+      const auto [id, file] = read_entry("file_name");
+      std::int32_t image = images_.find(id);
+      const std::string name = std::filesystem::path(file).filename().string();
+      const auto known =
+          image < 0 ? ""
+                    : std::filesystem::path(data_.images[static_cast<std::size_t>(image)].file).filename().string();
+      if (!name.empty() && name != known) {
+        const auto it = by_name.find(name);
+        if (it != by_name.end() && it->second >= 0) image = it->second;
+      }
+      image_of_id_[id.shown()] = image;
+    }
+  }
+
+  static std::int32_t find(const std::map<std::string, std::int32_t>& own, const IdTable& table, const RecordId& id) {
+    if (!own.empty()) {
+      const auto it = own.find(id.shown());
+      if (it != own.end()) return it->second;
+    }
+    return table.find(id);
+  }
+
   template <class Use>
   void read_record(const Use& use) {
     read_coco_record(json_, record_);
-    const std::int32_t image = images_.find(*record_.image_id);
+    const std::int32_t image = find(image_of_id_, images_, *record_.image_id);
     if (image < 0) {
       if (options_.skip_unknown_images) return;
       json_.fail_value("image_id " + record_.image_id->shown() + " is not in the data (" +
                        std::to_string(data_.images.size()) + " images)");
     }
-    const std::int32_t label = classes_.find(*record_.category_id);
+    const std::int32_t label = find(label_of_id_, classes_, *record_.category_id);
     if (label < 0) {
       json_.fail_value("category_id " + record_.category_id->shown() + " is not in the data (" +
                        std::to_string(data_.classes.size()) + " classes)");
@@ -154,6 +207,8 @@ class ResultFileReader {
   const ResultOptions& options_;
   IdTable images_, classes_;
   std::optional<std::vector<std::int32_t>> order_;
+  /// By the file's own ids, where it lists images and categories: what they are in the data, -1: nothing.
+  std::map<std::string, std::int32_t> image_of_id_, label_of_id_;
   bool probabilities_seen_ = false;
   CocoRecord record_;
   std::vector<double> probabilities_;

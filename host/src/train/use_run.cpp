@@ -41,6 +41,19 @@ std::string flat_name(const std::vector<ImageRecord>& images, std::size_t i, con
   return (twins > 1 ? std::to_string(i + 1) + "_" : "") + stem + extension;
 }
 
+/// Found objects in the form of a consensus: a COCO file that lists its images and classes by name, so that it can be
+/// judged against labels with other ids.
+Targets as_targets(const Predictions& p) {
+  Targets t;
+  t.num_classes = p.num_classes;
+  t.box = p.box;
+  t.class_probs = p.class_probs;
+  t.weight.assign(p.box.size(), 1.0);
+  t.score = p.score;
+  t.begin = p.begin;
+  return t;
+}
+
 /// One text file per image: class cx cy w h score, as shares of the image.
 void write_yolo(const fs::path& folder, const Predictions& p, const CrowdData& labels) {
   fs::create_directories(folder);
@@ -154,7 +167,7 @@ PredictSummary predict_images(const PredictRequest& request, const Catalog& cata
   summary.objects = out.box.size();
   progress.finish();
   for (const std::string& broken : data.broken_images()) progress.line("left out: " + broken);
-  if (!request.coco_file.empty()) write_predictions(out, data.labels(), request.coco_file);
+  if (!request.coco_file.empty()) write_targets(as_targets(out), data.labels(), request.coco_file);
   if (!request.yolo_folder.empty()) write_yolo(request.yolo_folder, out, data.labels());
   if (!request.picture_folder.empty()) write_pictures(request.picture_folder, out, data);
   return summary;

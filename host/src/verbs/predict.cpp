@@ -19,7 +19,7 @@ int predict(const PredictRequest& request, bool quiet, const SearchRequest& sear
   if (quiet) return 0;
   std::cout << summary.objects << " objects in " << summary.images << " images, "
             << fixed(static_cast<double>(summary.images) / std::max(summary.seconds, 1e-9), 1) << " images/s\n";
-  if (!request.coco_file.empty()) std::cout << "COCO results: " << request.coco_file << "\n";
+  if (!request.coco_file.empty()) std::cout << "COCO file: " << request.coco_file << "\n";
   if (!request.yolo_folder.empty()) std::cout << "YOLO text: " << request.yolo_folder << "\n";
   if (!request.picture_folder.empty()) std::cout << "pictures: " << request.picture_folder << "\n";
   return 0;
@@ -37,7 +37,7 @@ void add_predict(CLI::App& app, Action& action) {
       ->required()
       ->type_name("RUN");
   verb->add_option("images", request->images, "files, folders or patterns")->required()->type_name("PATH");
-  verb->add_option("-o,--output", request->coco_file, "write COCO results here")->type_name("FILE");
+  verb->add_option("-o,--output", request->coco_file, "write a COCO file with scores here")->type_name("FILE");
   verb->add_option("--yolo", request->yolo_folder, "write a text file per image into this folder")->type_name("DIR");
   verb->add_option("--pictures", request->picture_folder, "draw the boxes into pictures here")->type_name("DIR");
   verb->add_option("--min-score", request->min_score, "leave out weaker ones (0.25)")->check(CLI::Range(0.0, 1.0));

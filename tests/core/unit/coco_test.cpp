@@ -284,4 +284,33 @@ TEST(SimulatedCrowd, BrokenFilesSayWhereAndWhat) {
   }
 }
 
+TEST(CocoResults, NamesDecideWhereIdsMeanSomethingElse) {
+  bdc::CrowdData data;
+  for (const char* name : {"cat", "dog"}) {
+    bdc::ClassRecord record;
+    record.id = {std::to_string(data.classes.size() + 1), true};
+    record.name = name;
+    data.classes.push_back(record);
+  }
+  for (const char* file : {"set/a.jpg", "set/b.jpg"}) {
+    bdc::ImageRecord record;
+    record.id = {std::to_string(data.images.size() + 1), true};
+    record.file = file;
+    record.width = record.height = 100;
+    data.images.push_back(record);
+  }
+  data.finalize();
+  std::istringstream in(R"({"images": [{"id": 1, "file_name": "x/b.jpg"}, {"id": 7, "file_name": "x/a.jpg"}],
+    "categories": [{"id": 1, "name": "dog"}, {"id": 9, "name": "cat"}],
+    "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5},
+                    {"id": 2, "image_id": 7, "category_id": 9, "bbox": [1, 1, 5, 5], "score": 0.4}]})");
+  std::vector<bdc::CocoResult> seen;
+  bdc::scan_coco_results(in, "results.json", data, {}, [&](const bdc::CocoResult& r) { seen.push_back(r); });
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].image, 1);
+  EXPECT_EQ(seen[0].label, 1);
+  EXPECT_EQ(seen[1].image, 0);
+  EXPECT_EQ(seen[1].label, 0);
+}
+
 }  // namespace
