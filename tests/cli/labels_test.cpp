@@ -67,6 +67,18 @@ struct Labels : testing::Test {
   TemporaryFolder folder;
 };
 
+TEST_F(Labels, WhatIsReadIsNeverOverwritten) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"aggregate", "crowd.json", "-o", "crowd.json"},
+           {"aggregate", "crowd.json", "-o", "same.json", "--annotators", "./same.json"},
+           {"convert", "crowd.json", "./crowd.json"}}) {
+    const auto before = read("crowd.json");
+    const auto outcome = host(words);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_EQ(read("crowd.json"), before);
+  }
+}
+
 TEST_F(Labels, AggregateWritesAConsensusWithUncertaintyAndTheAnnotatorsQuality) {
   const auto outcome = host({"aggregate", "crowd.json", "-o", "out.json", "--annotators", "who.json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;

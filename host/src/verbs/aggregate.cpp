@@ -12,6 +12,7 @@
 #include "bdc/core/metrics/calibration.h"
 #include "config/json_file.h"
 #include "console/progress.h"
+#include "files/outputs.h"
 #include "text/nearest.h"
 #include "text/table.h"
 #include "verbs/annotator_table.h"
@@ -209,6 +210,9 @@ int list_methods() {
 int aggregate(const Flags& flags, const ReadOptions& reading) {
   if (flags.list) return list_methods();
   if (flags.labels.empty()) throw UserError(ExitCode::usage, "aggregate: no labels were named; see --help");
+  std::vector<std::string> inputs = flags.labels;
+  inputs.insert(inputs.end(), {flags.predictions, flags.prior, flags.truth});
+  check_outputs(inputs, {flags.output, flags.annotators});
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
   const auto options = option_map(flags.options);
   if (flags.method == "all") {

@@ -3,6 +3,7 @@
 
 #include "app/user_error.h"
 #include "app/verb.h"
+#include "files/outputs.h"
 #include "text/nearest.h"
 #include "train/read_weights.h"
 #include "train/safetensors.h"
@@ -14,6 +15,7 @@ namespace {
 int convert(std::vector<std::string> paths, const std::string& to, const ReadOptions& reading) {
   const std::string target = paths.back();
   paths.pop_back();
+  check_outputs(paths, {target});
   ReadReport read;
   const CrowdData data = read_crowd(paths, reading, &read);
   const WriteReport written = write_crowd(data, target, to);
