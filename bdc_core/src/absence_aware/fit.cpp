@@ -18,6 +18,8 @@ namespace absence_aware {
 namespace {
 
 constexpr std::size_t kImagesPerChunk = 16, kImagesPerTrim = 8192;
+/// Of a tiny crowd's bound a millionth is a rise that means nothing; it is measured against this instead.
+constexpr double kSmallBound = 2e4;
 constexpr double kLeastPower = 0, kMostPower = 1.25, kLeastTail = 1.5, kMostTail = 200;
 
 /// The fit of one crowd: the state of every image, the beliefs, and one member function per update.
@@ -86,7 +88,7 @@ class Fit {
       observe(AbsenceAwareUpdate::boxes);
       update_sources(false);
       const double bound = lower_bound();
-      const double change = round == 1 ? 1.0 : (bound - before) / std::max(1.0, std::abs(bound));
+      const double change = round == 1 ? 1.0 : (bound - before) / std::max(kSmallBound, std::abs(bound));
       result.bound.push_back(bound);
       result.rounds = round;
       before = bound;
