@@ -144,4 +144,21 @@ TEST(Fix, ClipsAndDropsWhatValidateFound) {
   EXPECT_EQ(again.problems.entry(ProblemKind::box_leaves_image).count, 0U);
 }
 
+TEST(Fix, RefusesAFileThatBreaksOff) {
+  const std::string text = faulty;
+  for (const std::string& broken :
+       {text.substr(0, text.find("\"assignments\"")), text.substr(0, 40), std::string("{")}) {
+    const TempFolder folder;
+    bdc::ReadOptions options;
+    options.format = "crowd";
+    CrowdData data;
+    const auto report = bdc::validate_crowd({folder.write("c.json", broken)}, options, {}, &data);
+    const std::size_t annotations = data.annotations.size();
+    const std::string error = bdc::test::error_of([&] { static_cast<void>(bdc::fix_crowd(data, &report)); });
+    EXPECT_NE(error.find("c.json:"), std::string::npos) << error;
+    EXPECT_NE(error.find("nothing was fixed"), std::string::npos) << error;
+    EXPECT_EQ(data.annotations.size(), annotations);
+  }
+}
+
 }  // namespace
