@@ -14,6 +14,7 @@ constexpr ProblemInfo table[] = {
     {ProblemKind::unknown_class, "unknown_class", Severity::error, "annotations with an unknown class"},
     {ProblemKind::unknown_annotator, "unknown_annotator", Severity::error, "references to an unknown annotator"},
     {ProblemKind::not_finite_box, "not_finite_box", Severity::error, "boxes with NaN or infinite numbers"},
+    {ProblemKind::extreme_box, "extreme_box", Severity::error, "boxes with coordinates beyond 1e9 or a vanishing size"},
     {ProblemKind::inverted_box, "inverted_box", Severity::error, "boxes with a negative width or height"},
     {ProblemKind::empty_box, "empty_box", Severity::error, "boxes without area"},
     {ProblemKind::box_outside_image, "box_outside_image", Severity::error, "boxes wholly outside the image"},

@@ -149,7 +149,7 @@ class Checker {
 
 constexpr ProblemKind dropped_by_readers[] = {
     ProblemKind::bad_record,     ProblemKind::unknown_image, ProblemKind::unknown_class, ProblemKind::unknown_annotator,
-    ProblemKind::not_finite_box, ProblemKind::inverted_box,  ProblemKind::empty_box,
+    ProblemKind::not_finite_box, ProblemKind::extreme_box,   ProblemKind::inverted_box,  ProblemKind::empty_box,
 };
 
 }  // namespace

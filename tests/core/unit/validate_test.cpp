@@ -161,4 +161,25 @@ TEST(Fix, RefusesAFileThatBreaksOff) {
   }
 }
 
+TEST(Validate, ExtremeBoxesAreNamedWithTheirLine) {
+  const TempFolder folder;
+  const std::string head = "image_id,class_name,class_id,rad_id,x_min,y_min,x_max,y_max\n";
+  const std::string good = "a,cat,1,ann,1,2,30,40\n";
+  for (const char* corners :
+       {"-1e308,-1e308,1e308,1e308", "0,0,2e9,10", "-2e9,0,5,5", "0,0,1e-300,1e-300", "0,0,1e-7,5", "1,1,9,1e10"}) {
+    const std::string file = folder.write("v.csv", head + good + "a,cat,1,bob," + corners + "\n" + good);
+    const auto report = bdc::validate_crowd({file});
+    const auto& entry = report.problems.entry(ProblemKind::extreme_box);
+    ASSERT_EQ(entry.count, 1U) << corners << report.text();
+    EXPECT_NE(entry.examples[0].find("v.csv:3: expected coordinates of at most 1e9"), std::string::npos)
+        << entry.examples[0];
+    EXPECT_EQ(report.errors(), 1U);
+    EXPECT_EQ(report.annotations, 2U);
+    const std::string error = bdc::test::error_of([&] { static_cast<void>(bdc::read_crowd({file})); });
+    EXPECT_NE(error.find("v.csv:3: "), std::string::npos) << error;
+  }
+  const std::string large = folder.write("w.csv", head + "a,cat,1,ann,-1e9,0,1e9,1e-6\n");
+  EXPECT_EQ(bdc::validate_crowd({large}).errors(), 0U) << "the limits themselves are allowed";
+}
+
 }  // namespace

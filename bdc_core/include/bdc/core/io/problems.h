@@ -19,6 +19,7 @@ enum class ProblemKind {
   unknown_class,
   unknown_annotator,
   not_finite_box,
+  extreme_box,
   inverted_box,
   empty_box,
   box_outside_image,
@@ -32,7 +33,7 @@ enum class ProblemKind {
   class_without_annotations,
   class_imbalance,
 };
-constexpr std::size_t problem_kinds = 20;
+constexpr std::size_t problem_kinds = 21;
 
 /// An error makes data unfit for aggregation; a warning is worth a look.
 enum class Severity { error, warning };
