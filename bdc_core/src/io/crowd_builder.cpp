@@ -270,12 +270,13 @@ void CrowdBuilder::add_truth(std::int32_t image, std::int32_t label, const Box& 
   }
 }
 
-void CrowdBuilder::add_assignment(std::int32_t image, std::int32_t annotator, const RecordPlace&) {
+void CrowdBuilder::add_assignment(std::int32_t image, std::int32_t annotator, const RecordPlace& where) {
   if (role_ == BoxRole::truth) {
     truth_covers(image);
     return;
   }
   assignments_.push_back({image, annotator});
+  if (keep_places_) assignment_place_.push_back(where);
 }
 
 void CrowdBuilder::for_images_of_this_file(const std::function<void(std::int32_t)>& use) const {
@@ -347,10 +348,12 @@ CrowdData CrowdBuilder::finish(ReadReport* report) {
     annotations_.resize(kept);
     if (keep_places_) report_.annotation_place.resize(kept);
     kept = 0;
-    for (Assignment a : assignments_) {
-      a.image = resolved(images_, a.image, {});
+    for (std::size_t n = 0; n < assignments_.size(); ++n) {
+      Assignment a = assignments_[n];
+      const RecordPlace where = place_of(assignment_place_, n);
+      a.image = resolved(images_, a.image, where);
       if (a.image < 0) continue;
-      a.annotator = resolved(annotators_, a.annotator, {});
+      a.annotator = resolved(annotators_, a.annotator, where);
       if (a.annotator >= 0) assignments_[kept++] = a;
     }
     assignments_.resize(kept);

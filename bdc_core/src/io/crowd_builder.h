@@ -121,6 +121,7 @@ class CrowdBuilder {
   List<AnnotatorRecord> annotators_{"annotator", "annotators", ProblemKind::unknown_annotator, {}, {}, {}};
   std::vector<Annotation> annotations_;
   std::vector<Assignment> assignments_;
+  std::vector<RecordPlace> assignment_place_;  ///< of each assignment, when places are kept
   std::vector<TruthBox> truth_;
   std::vector<std::int32_t> truth_covered_;
   bool assignments_known_ = false;

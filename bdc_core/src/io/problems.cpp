@@ -21,6 +21,8 @@ constexpr ProblemInfo table[] = {
     {ProblemKind::box_leaves_image, "box_leaves_image", Severity::warning, "boxes partly outside the image"},
     {ProblemKind::duplicate_annotation, "duplicate_annotation", Severity::warning,
      "annotations that repeat one of the same annotator"},
+    {ProblemKind::duplicate_annotation_id, "duplicate_annotation_id", Severity::warning,
+     "annotations with an id that another one has"},
     {ProblemKind::ignored_shape, "ignored_shape", Severity::warning, "shapes that are not plain boxes"},
     {ProblemKind::image_without_size, "image_without_size", Severity::warning, "images without a size"},
     {ProblemKind::image_without_annotations, "image_without_annotations", Severity::warning,

@@ -182,4 +182,44 @@ TEST(Validate, ExtremeBoxesAreNamedWithTheirLine) {
   EXPECT_EQ(bdc::validate_crowd({large}).errors(), 0U) << "the limits themselves are allowed";
 }
 
+TEST(Validate, AnnotationIdsThatStandTwiceInAFileAreNamed) {
+  const std::string head = R"({"images": [{"id": 1, "width": 90, "height": 90}], "categories": [{"id": 1, "name": "a"}],
+"annotations": [)";
+  const auto annotation = [](const std::string& id, int x) {
+    return R"({"id": )" + id + R"(, "image_id": 1, "category_id": 1, "annotator_id": "ann", "bbox": [)" +
+           std::to_string(x) + ", 0, 9, 9]}";
+  };
+  const std::string ids[] = {"7", "8", "7", "\"7\"", "1.5", "1.5", "null", "null", "\"\"", "7"};
+  std::string text = head;
+  for (std::size_t n = 0; n < std::size(ids); ++n) {
+    text += (n > 0 ? ",\n" : "\n") + annotation(ids[n], static_cast<int>(n));
+  }
+  text += "]}";
+  const auto report = validated(text);
+  const auto& entry = report.problems.entry(ProblemKind::duplicate_annotation_id);
+  ASSERT_EQ(entry.count, 2U) << report.text();
+  EXPECT_NE(entry.examples[0].find("c.json:5: annotations[2]: the id 7 was given to the annotation in line 3 before"),
+            std::string::npos)
+      << entry.examples[0];
+  EXPECT_NE(entry.examples[1].find("c.json:12: annotations[9]: "), std::string::npos) << entry.examples[1];
+  EXPECT_EQ(report.errors(), 0U) << "nothing refers to these ids";
+  EXPECT_EQ(report.annotations, std::size(ids)) << "what is no id is passed over";
+  const TempFolder folder;
+  const std::string a = folder.write("a.json", head + annotation("1", 0) + "]}");
+  const std::string b = folder.write("b.json", head + annotation("1", 20) + "]}");
+  EXPECT_EQ(bdc::validate_crowd({a, b}).problems.entry(ProblemKind::duplicate_annotation_id).count, 0U)
+      << "every file counts for itself";
+}
+
+TEST(Validate, EveryAssignmentToAnUnknownImageIsNamedWithItsOwnPlace) {
+  const auto report = validated(R"({"images": [{"id": 1.5, "width": 90, "height": 90}],
+"categories": [{"id": 1, "name": "a"}], "annotators": [{"id": "ann"}, {"id": "bob"}], "annotations": [],
+"assignments": [{"image_id": 1, "annotator_id": "ann"},
+{"image_id": 1, "annotator_id": "bob"}]})");
+  const auto& entry = report.problems.entry(ProblemKind::unknown_image);
+  ASSERT_EQ(entry.examples.size(), 2U) << report.text();
+  EXPECT_NE(entry.examples[0].find("c.json:3: assignments[0]: image_id 1 "), std::string::npos) << entry.examples[0];
+  EXPECT_NE(entry.examples[1].find("c.json:4: assignments[1]: image_id 1 "), std::string::npos) << entry.examples[1];
+}
+
 }  // namespace
