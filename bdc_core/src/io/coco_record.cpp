@@ -30,8 +30,27 @@ void read_numbers(JsonReader& json, std::vector<double>& out, std::size_t limit)
   }
 }
 
+namespace {
+
+/// An annotation's own id. Nothing refers to it, so one that is no id is passed over.
+std::optional<RecordId> read_own_id(JsonReader& json) {
+  const JsonReader::Type type = json.peek();
+  if (type != JsonReader::Type::number && type != JsonReader::Type::string) {
+    json.skip();
+    return std::nullopt;
+  }
+  try {
+    return read_id(json);
+  } catch (const JsonValueError&) {
+    return std::nullopt;  // the value itself has been read
+  }
+}
+
+}  // namespace
+
 void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.index = json.depth() > 0 ? json.index() : 0;
+  record.id.reset();
   record.image_id.reset();
   record.category_id.reset();
   record.annotator_id.reset();
@@ -55,6 +74,8 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
       record.category_id = read_id(json);
     } else if (key == "annotator_id") {
       record.annotator_id = read_id(json);
+    } else if (key == "id" && record.wants_id) {
+      record.id = read_own_id(json);
     } else if (key == "bbox") {
       std::array<double, 4> numbers{};
       std::size_t count = 0;

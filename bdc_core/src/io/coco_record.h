@@ -15,8 +15,10 @@ namespace bdc {
 /// One element of COCO's `annotations`, or of a results list, with the fields that bdc adds.
 /// Reused from record to record so that reading allocates nothing.
 struct CocoRecord {
-  std::size_t line = 0;   ///< where the record starts
-  std::size_t index = 0;  ///< in its list
+  std::size_t line = 0;        ///< where the record starts
+  std::size_t index = 0;       ///< in its list
+  bool wants_id = false;       ///< set by the caller: read `id`, too
+  std::optional<RecordId> id;  ///< none when it is neither a whole number nor a string; nothing refers to it
   std::optional<RecordId> image_id, category_id, annotator_id;
   std::optional<std::array<double, 4>> bbox;  ///< x, y, width, height; may hold NaN
   std::optional<double> score, area, weight, existence;

@@ -9,6 +9,7 @@
 #include "bdc/core/error.h"
 #include "bdc/core/io/atomic_file.h"
 #include "bdc/core/io/coco.h"
+#include "io/box_limits.h"
 #include "io/coco_record.h"
 #include "io/coco_writer.h"
 #include "io/files.h"
@@ -162,6 +163,10 @@ class ResultFileReader {
     if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(w) || !std::isfinite(h) || !std::isfinite(x + w) ||
         !std::isfinite(y + h)) {
       json_.fail_value("expected a bbox of finite numbers, found NaN or infinity");
+    }
+    if (beyond_limits(record_.box())) {
+      json_.fail_value("expected a bbox with coordinates of at most 1e9, found [" + shortest_decimal(x) + ", " +
+                       shortest_decimal(y) + ", " + shortest_decimal(w) + ", " + shortest_decimal(h) + "]");
     }
     if (w < 0 || h < 0 || (!options_.allow_empty_boxes && !record_.box().valid())) {
       json_.fail_value("expected a bbox with width and height above 0, found " + shortest_decimal(w) + " x " +

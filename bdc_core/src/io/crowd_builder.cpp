@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "bdc/core/io/json_stream.h"
+#include "io/box_limits.h"
 #include "io/text.h"
 
 namespace bdc {
@@ -21,8 +22,11 @@ const ProblemInfo* fault_of(const Box& box, bool may_be_empty) {
   if (!std::isfinite(box.x1) || !std::isfinite(box.y1) || !std::isfinite(box.x2) || !std::isfinite(box.y2)) {
     return &problem_info(ProblemKind::not_finite_box);
   }
+  if (beyond_limits(box)) return &problem_info(ProblemKind::extreme_box);
   if (box.x2 < box.x1 || box.y2 < box.y1) return &problem_info(ProblemKind::inverted_box);
-  if (!may_be_empty && !box.valid()) return &problem_info(ProblemKind::empty_box);
+  if (may_be_empty) return nullptr;
+  if (!box.valid()) return &problem_info(ProblemKind::empty_box);
+  if (box.width() < smallest_extent || box.height() < smallest_extent) return &problem_info(ProblemKind::extreme_box);
   return nullptr;
 }
 
@@ -47,6 +51,8 @@ const char* expectation(ProblemKind kind) {
   switch (kind) {
     case ProblemKind::not_finite_box:
       return "expected a box of finite numbers, found ";
+    case ProblemKind::extreme_box:
+      return "expected coordinates of at most 1e9 and a width and height of at least 1e-6 pixels, found the box ";
     case ProblemKind::inverted_box:
       return "expected a box with x1 < x2 and y1 < y2, found the inverted box ";
     default:
@@ -264,12 +270,13 @@ void CrowdBuilder::add_truth(std::int32_t image, std::int32_t label, const Box& 
   }
 }
 
-void CrowdBuilder::add_assignment(std::int32_t image, std::int32_t annotator, const RecordPlace&) {
+void CrowdBuilder::add_assignment(std::int32_t image, std::int32_t annotator, const RecordPlace& where) {
   if (role_ == BoxRole::truth) {
     truth_covers(image);
     return;
   }
   assignments_.push_back({image, annotator});
+  if (keep_places_) assignment_place_.push_back(where);
 }
 
 void CrowdBuilder::for_images_of_this_file(const std::function<void(std::int32_t)>& use) const {
@@ -341,10 +348,12 @@ CrowdData CrowdBuilder::finish(ReadReport* report) {
     annotations_.resize(kept);
     if (keep_places_) report_.annotation_place.resize(kept);
     kept = 0;
-    for (Assignment a : assignments_) {
-      a.image = resolved(images_, a.image, {});
+    for (std::size_t n = 0; n < assignments_.size(); ++n) {
+      Assignment a = assignments_[n];
+      const RecordPlace where = place_of(assignment_place_, n);
+      a.image = resolved(images_, a.image, where);
       if (a.image < 0) continue;
-      a.annotator = resolved(annotators_, a.annotator, {});
+      a.annotator = resolved(annotators_, a.annotator, where);
       if (a.annotator >= 0) assignments_[kept++] = a;
     }
     assignments_.resize(kept);

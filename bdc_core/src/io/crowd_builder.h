@@ -51,8 +51,8 @@ class CrowdBuilder {
   /// {width, height} of a defined image; zeros when unknown.
   [[nodiscard]] std::pair<int, int> size(std::int32_t image) const;
 
-  /// A box drawn by `annotator` (crowd) or a true box (role truth). Boxes that are not finite, inverted or, for the
-  /// crowd, empty are reported and left out.
+  /// A box drawn by `annotator` (crowd) or a true box (role truth). Boxes that are not finite, beyond the limits of
+  /// box_limits.h, inverted or, for the crowd, empty are reported and left out.
   void add_box(std::int32_t image, std::int32_t label, std::int32_t annotator, const Box& box,
                const RecordPlace& place);
   /// A true box, whatever the role. area < 0: the box's area. xywh (may be null): the file's own numbers.
@@ -121,6 +121,7 @@ class CrowdBuilder {
   List<AnnotatorRecord> annotators_{"annotator", "annotators", ProblemKind::unknown_annotator, {}, {}, {}};
   std::vector<Annotation> annotations_;
   std::vector<Assignment> assignments_;
+  std::vector<RecordPlace> assignment_place_;  ///< of each assignment, when places are kept
   std::vector<TruthBox> truth_;
   std::vector<std::int32_t> truth_covered_;
   bool assignments_known_ = false;

@@ -149,7 +149,7 @@ class Checker {
 
 constexpr ProblemKind dropped_by_readers[] = {
     ProblemKind::bad_record,     ProblemKind::unknown_image, ProblemKind::unknown_class, ProblemKind::unknown_annotator,
-    ProblemKind::not_finite_box, ProblemKind::inverted_box,  ProblemKind::empty_box,
+    ProblemKind::not_finite_box, ProblemKind::extreme_box,   ProblemKind::inverted_box,  ProblemKind::empty_box,
 };
 
 }  // namespace
@@ -236,6 +236,12 @@ std::string ValidationReport::json() const {
 FixReport fix_crowd(CrowdData& data, const ValidationReport* validation, const ValidateOptions& options) {
   FixReport report;
   if (validation != nullptr) {
+    const ProblemLog::Entry& unreadable = validation->problems.entry(ProblemKind::unreadable_file);
+    if (unreadable.count > 0) {
+      throw DataError((unreadable.examples.empty() ? std::string("a file cannot be read to its end")
+                                                   : unreadable.examples.front()) +
+                      "\n  nothing was fixed: what follows the break would be lost; mend the file first");
+    }
     for (const ProblemKind kind : dropped_by_readers)
       report.dropped_on_reading += validation->problems.entry(kind).count;
   }

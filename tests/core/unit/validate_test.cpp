@@ -144,4 +144,82 @@ TEST(Fix, ClipsAndDropsWhatValidateFound) {
   EXPECT_EQ(again.problems.entry(ProblemKind::box_leaves_image).count, 0U);
 }
 
+TEST(Fix, RefusesAFileThatBreaksOff) {
+  const std::string text = faulty;
+  for (const std::string& broken :
+       {text.substr(0, text.find("\"assignments\"")), text.substr(0, 40), std::string("{")}) {
+    const TempFolder folder;
+    bdc::ReadOptions options;
+    options.format = "crowd";
+    CrowdData data;
+    const auto report = bdc::validate_crowd({folder.write("c.json", broken)}, options, {}, &data);
+    const std::size_t annotations = data.annotations.size();
+    const std::string error = bdc::test::error_of([&] { static_cast<void>(bdc::fix_crowd(data, &report)); });
+    EXPECT_NE(error.find("c.json:"), std::string::npos) << error;
+    EXPECT_NE(error.find("nothing was fixed"), std::string::npos) << error;
+    EXPECT_EQ(data.annotations.size(), annotations);
+  }
+}
+
+TEST(Validate, ExtremeBoxesAreNamedWithTheirLine) {
+  const TempFolder folder;
+  const std::string head = "image_id,class_name,class_id,rad_id,x_min,y_min,x_max,y_max\n";
+  const std::string good = "a,cat,1,ann,1,2,30,40\n";
+  for (const char* corners :
+       {"-1e308,-1e308,1e308,1e308", "0,0,2e9,10", "-2e9,0,5,5", "0,0,1e-300,1e-300", "0,0,1e-7,5", "1,1,9,1e10"}) {
+    const std::string file = folder.write("v.csv", head + good + "a,cat,1,bob," + corners + "\n" + good);
+    const auto report = bdc::validate_crowd({file});
+    const auto& entry = report.problems.entry(ProblemKind::extreme_box);
+    ASSERT_EQ(entry.count, 1U) << corners << report.text();
+    EXPECT_NE(entry.examples[0].find("v.csv:3: expected coordinates of at most 1e9"), std::string::npos)
+        << entry.examples[0];
+    EXPECT_EQ(report.errors(), 1U);
+    EXPECT_EQ(report.annotations, 2U);
+    const std::string error = bdc::test::error_of([&] { static_cast<void>(bdc::read_crowd({file})); });
+    EXPECT_NE(error.find("v.csv:3: "), std::string::npos) << error;
+  }
+  const std::string large = folder.write("w.csv", head + "a,cat,1,ann,-1e9,0,1e9,1e-6\n");
+  EXPECT_EQ(bdc::validate_crowd({large}).errors(), 0U) << "the limits themselves are allowed";
+}
+
+TEST(Validate, AnnotationIdsThatStandTwiceInAFileAreNamed) {
+  const std::string head = R"({"images": [{"id": 1, "width": 90, "height": 90}], "categories": [{"id": 1, "name": "a"}],
+"annotations": [)";
+  const auto annotation = [](const std::string& id, int x) {
+    return R"({"id": )" + id + R"(, "image_id": 1, "category_id": 1, "annotator_id": "ann", "bbox": [)" +
+           std::to_string(x) + ", 0, 9, 9]}";
+  };
+  const std::string ids[] = {"7", "8", "7", "\"7\"", "1.5", "1.5", "null", "null", "\"\"", "7"};
+  std::string text = head;
+  for (std::size_t n = 0; n < std::size(ids); ++n) {
+    text += (n > 0 ? ",\n" : "\n") + annotation(ids[n], static_cast<int>(n));
+  }
+  text += "]}";
+  const auto report = validated(text);
+  const auto& entry = report.problems.entry(ProblemKind::duplicate_annotation_id);
+  ASSERT_EQ(entry.count, 2U) << report.text();
+  EXPECT_NE(entry.examples[0].find("c.json:5: annotations[2]: the id 7 was given to the annotation in line 3 before"),
+            std::string::npos)
+      << entry.examples[0];
+  EXPECT_NE(entry.examples[1].find("c.json:12: annotations[9]: "), std::string::npos) << entry.examples[1];
+  EXPECT_EQ(report.errors(), 0U) << "nothing refers to these ids";
+  EXPECT_EQ(report.annotations, std::size(ids)) << "what is no id is passed over";
+  const TempFolder folder;
+  const std::string a = folder.write("a.json", head + annotation("1", 0) + "]}");
+  const std::string b = folder.write("b.json", head + annotation("1", 20) + "]}");
+  EXPECT_EQ(bdc::validate_crowd({a, b}).problems.entry(ProblemKind::duplicate_annotation_id).count, 0U)
+      << "every file counts for itself";
+}
+
+TEST(Validate, EveryAssignmentToAnUnknownImageIsNamedWithItsOwnPlace) {
+  const auto report = validated(R"({"images": [{"id": 1.5, "width": 90, "height": 90}],
+"categories": [{"id": 1, "name": "a"}], "annotators": [{"id": "ann"}, {"id": "bob"}], "annotations": [],
+"assignments": [{"image_id": 1, "annotator_id": "ann"},
+{"image_id": 1, "annotator_id": "bob"}]})");
+  const auto& entry = report.problems.entry(ProblemKind::unknown_image);
+  ASSERT_EQ(entry.examples.size(), 2U) << report.text();
+  EXPECT_NE(entry.examples[0].find("c.json:3: assignments[0]: image_id 1 "), std::string::npos) << entry.examples[0];
+  EXPECT_NE(entry.examples[1].find("c.json:4: assignments[1]: image_id 1 "), std::string::npos) << entry.examples[1];
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "bdc/core/error.h"
 #include "bdc/core/io/atomic_file.h"
@@ -27,7 +28,10 @@ enum class Authors {
 class CocoFileReader {
  public:
   CocoFileReader(JsonReader& json, ReadContext& context, Authors authors)
-      : json_(json), context_(context), builder_(context.builder), authors_(authors) {}
+      : json_(json), context_(context), builder_(context.builder), authors_(authors) {
+    // Only a warning comes of it: no memory for ids unless somebody listens.
+    record_.wants_id = !builder_.problems().strict();
+  }
 
   void read() {
     builder_.begin_file(json_.name());
@@ -56,6 +60,12 @@ class CocoFileReader {
   }
 
  private:
+  /// The annotations' own ids that a list has shown so far.
+  struct OwnIds {
+    IdTable table;
+    std::vector<std::size_t> first_line;  ///< by the id's number
+  };
+
   void section() {
     const std::string name(json_.key());
     static const std::set<std::string> known = {"images",      "categories", "annotators",  "annotations",
@@ -153,6 +163,7 @@ class CocoFileReader {
   void annotation() {
     read_coco_record(json_, record_);
     const RecordPlace place = builder_.place(record_.line, "annotations", record_.index);
+    check_own_id(annotation_ids_, place);
     if (builder_.role() == BoxRole::truth) {
       if (record_.annotator_id) {
         ++crowd_boxes_;
@@ -179,7 +190,23 @@ class CocoFileReader {
 
   void truth() {
     read_coco_record(json_, record_);
-    add_truth(builder_.place(record_.line, "truth", record_.index));
+    const RecordPlace place = builder_.place(record_.line, "truth", record_.index);
+    check_own_id(truth_ids_, place);
+    add_truth(place);
+  }
+
+  /// Warns when an earlier annotation of this list and file has the same id.
+  void check_own_id(OwnIds& seen, const RecordPlace& place) {
+    if (!record_.id) return;
+    const auto number = static_cast<std::size_t>(seen.table.add(*record_.id));
+    if (number == seen.first_line.size()) {
+      seen.first_line.push_back(record_.line);
+      return;
+    }
+    builder_.problems().report(ProblemKind::duplicate_annotation_id, [&] {
+      return builder_.text(place) + ": the id " + record_.id->shown() + " was given to the annotation in line " +
+             std::to_string(seen.first_line[number]) + " before; expected a different id for each";
+    });
   }
 
   void add_truth(const RecordPlace& place) {
@@ -239,6 +266,7 @@ class CocoFileReader {
   Authors authors_;
   std::set<std::string> sections_;
   CocoRecord record_;
+  OwnIds annotation_ids_, truth_ids_;
   std::string file_, name_;
   std::int32_t file_annotator_ = -1;
   std::size_t crowd_boxes_ = 0, true_boxes_ = 0;

@@ -19,11 +19,13 @@ enum class ProblemKind {
   unknown_class,
   unknown_annotator,
   not_finite_box,
+  extreme_box,
   inverted_box,
   empty_box,
   box_outside_image,
   box_leaves_image,
   duplicate_annotation,
+  duplicate_annotation_id,
   ignored_shape,
   image_without_size,
   image_without_annotations,
@@ -32,7 +34,7 @@ enum class ProblemKind {
   class_without_annotations,
   class_imbalance,
 };
-constexpr std::size_t problem_kinds = 20;
+constexpr std::size_t problem_kinds = 22;
 
 /// An error makes data unfit for aggregation; a warning is worth a look.
 enum class Severity { error, warning };

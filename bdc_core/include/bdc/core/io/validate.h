@@ -52,7 +52,8 @@ struct FixReport {
 
 /// Clips annotations to their images and drops those outside and repeated ones; assignments and truth stay. What a
 /// lenient reader has left out (broken, empty, inverted boxes, unknown classes) is counted from `validation` when
-/// given.
+/// given. Throws DataError, and changes nothing, when `validation` names a file that could not be read to its end: the
+/// records behind the break are not in `data` and would be lost.
 FixReport fix_crowd(CrowdData& data, const ValidationReport* validation = nullptr, const ValidateOptions& options = {});
 
 }  // namespace bdc
