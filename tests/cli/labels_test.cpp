@@ -182,8 +182,41 @@ TEST_F(Labels, MistakesOnTheCommandLineAreNamed) {
   says({"aggregate"}, 2, "no labels");
   says({"eval", "crowd.json", "gone.json"}, 4, "gone.json");
   says({"annotators", "crowd.json"}, 4, "crowd.json");
-  says({"convert", "crowd.json", "out.json", "--to", "pdf"}, 4, "pdf");
+  says({"convert", "crowd.json", "out.json", "--to", "pdf"}, 2, "pdf");
+  says({"convert", "crowd.json", "out.pdf"}, 2, "--to");
+  says({"convert", "crowd.json", "out.json", "--from", "nonsense"}, 2, "nonsense");
+  says({"validate", "crowd.json", "--format", "nonsense"}, 2, "nonsense");
+  says({"validate", "crowd.json", "--fix", "folder"}, 2, "--fix writes a .json");
+  EXPECT_FALSE(fs::exists(folder.path() / "out.json"));
   EXPECT_FALSE(fs::exists(folder.path() / "x.json"));
+}
+
+TEST_F(Labels, AFileThatBreaksOffIsNotMended) {
+  const std::string whole = crowd().dump();
+  const std::string cut = whole.substr(0, whole.size() / 2);
+  folder.write("cut.json", cut);
+  EXPECT_EQ(host({"validate", "cut.json", "--fix", "cut.json"}).exit_code, 4);
+  EXPECT_EQ(read_file(folder.path() / "cut.json"), cut);
+  EXPECT_EQ(host({"validate", "cut.json", "--fix", "out.json"}).exit_code, 4);
+  EXPECT_FALSE(fs::exists(folder.path() / "out.json"));
+}
+
+TEST_F(Labels, NothingToAggregateIsAnError) {
+  folder.write("none.json", R"({"images": [], "categories": [], "annotators": [{"id": 1}], "annotations": []})");
+  EXPECT_EQ(host({"validate", "none.json"}).exit_code, 4);
+  EXPECT_EQ(host({"aggregate", "none.json", "-o", "out.json"}).exit_code, 4);
+  EXPECT_FALSE(fs::exists(folder.path() / "out.json"));
+}
+
+TEST_F(Labels, EvalNamesTheLimitsAndThresholdsItUsed) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-o", "consensus.json"}).exit_code, 0);
+  const auto table = host({"eval", "consensus.json", "truth.json", "--max-dets", "5", "--iou", "0.4", "0.6"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_NE(table.out.find("AR5"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("mean over IoU 0.4, 0.6"), std::string::npos) << table.out;
+  EXPECT_EQ(table.out.find("AR100"), std::string::npos) << table.out;
+  const auto judged = json::parse(host({"eval", "consensus.json", "truth.json", "--max-dets", "5", "--json"}).out);
+  EXPECT_TRUE(judged.contains("AR5") && !judged.contains("AR1") && !judged.contains("AR10")) << judged;
 }
 
 TEST_F(Labels, ABrokenInputLeavesNoOutput) {

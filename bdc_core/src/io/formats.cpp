@@ -66,15 +66,72 @@ void add_loss(WriteReport& report, const char* what, std::size_t count) {
 
 namespace {
 
-const CrowdFormat& detect(const std::string& path) {
-  require_exists(path);
+/// The format whose detect accepts the path; null when none does.
+const CrowdFormat* detected(const std::string& path) {
   for (const CrowdFormat& format : all_crowd_formats()) {
-    if (format.detect != nullptr && format.detect(path)) return format;
+    if (format.detect != nullptr && format.detect(path)) return &format;
   }
+  return nullptr;
+}
+
+/// The format that a file's first characters or extension suggest, although its detect said no; empty: none.
+std::string suggested_format(const std::string& path, const std::string& start) {
+  const std::size_t first = start.find_first_not_of(" \t\r\n", start.rfind("\xEF\xBB\xBF", 0) == 0 ? 3 : 0);
+  const char c = first == std::string::npos ? ' ' : start[first];
+  const std::string extension = lower_case(std::filesystem::path(path).extension().string());
+  if (c == '{' || c == '[') return c == '{' ? "crowd" : "label_studio";
+  if (c == '<') return start.find("<annotations") != std::string::npos ? "cvat" : "voc";
+  if (extension == ".csv" || lower_case(start.substr(0, start.find('\n'))).find("image_id") != std::string::npos) {
+    return "vindr";
+  }
+  return extension == ".json" ? "crowd" : "";
+}
+
+/// Throws DataError with what makes a file that no format recognises unusable, where that can be told: it cannot be
+/// opened, is empty or in UTF-16, or what the reader of the suggested format has to say.
+void explain_unrecognised(const std::string& path, const ReadOptions& options, const std::string& known) {
+  std::ifstream in = open_input(path);
+  std::string start(4096, '\0');
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(in.gcount()));
+  if (in.bad()) throw DataError(path + ": cannot be read (input error)");
+  if (start.empty()) throw DataError(path + ": expected labels, found an empty file");
+  if (start.rfind("\xFF\xFE", 0) == 0 || start.rfind("\xFE\xFF", 0) == 0) {
+    throw DataError(path + ": expected text in UTF-8, found the byte order mark of UTF-16; save the file as UTF-8");
+  }
+  const std::string name = suggested_format(path, start);
+  if (name.empty()) return;
+  try {
+    ProblemLog strict(ProblemLog::Mode::strict);
+    CrowdBuilder builder(options.role, strict, false);
+    ReadContext context{options, builder, {}, {}, {}, {}, false, false, {}};
+    crowd_format(name).read(path, context);
+  } catch (const DataError& error) {
+    throw DataError(std::string(error.what()) + "\n  read as " + name +
+                    ", which the file resembles most; if it is another format, name it with --format (known: " + known +
+                    ")");
+  }
+}
+
+const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
+  if (const CrowdFormat* format = detected(path)) return *format;
   std::string known;
   for (const CrowdFormat& format : all_crowd_formats()) known += (known.empty() ? "" : ", ") + std::string(format.name);
+  if (!is_folder(path)) explain_unrecognised(path, options, known);
   throw DataError(path + ": the format of this " + (std::filesystem::is_directory(path) ? "folder" : "file") +
                   " is not recognised; name it with --format (known: " + known + ")");
+}
+
+/// Paths that another format recognises and this one does not are refused, before anything is read.
+void require_one_format(const std::vector<std::string>& paths, const CrowdFormat& format) {
+  for (const std::string& path : paths) {
+    if (format.detect == nullptr || format.detect(path)) continue;
+    if (const CrowdFormat* other = detected(path)) {
+      throw DataError(path + ": expected the format " + in_quotes(format.name) + " of " + paths.front() + ", found " +
+                      in_quotes(other->name) +
+                      "; all files must be of one format: turn them into one with `convert` first");
+    }
+  }
 }
 
 /// A context with what the options name: sizes, images, class names.
@@ -120,7 +177,8 @@ CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadRe
 CrowdData read_crowd(const std::vector<std::string>& paths, const ReadOptions& options, ReadReport* report) {
   if (paths.empty()) throw DataError("expected at least one file or folder to read, found none");
   for (const std::string& path : paths) require_exists(path);
-  const CrowdFormat& format = options.format.empty() ? detect(paths.front()) : crowd_format(options.format);
+  const CrowdFormat& format = options.format.empty() ? detect(paths.front(), options) : crowd_format(options.format);
+  if (options.format.empty() && paths.size() > 1) require_one_format(paths, format);
   ProblemLog strict(ProblemLog::Mode::strict);
   ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;
   CrowdBuilder builder(options.role, problems, report != nullptr);

@@ -7,6 +7,7 @@ namespace {
 
 constexpr ProblemInfo table[] = {
     {ProblemKind::unreadable_file, "unreadable_file", Severity::error, "files that cannot be read to the end"},
+    {ProblemKind::no_images, "no_images", Severity::error, "data sets without images"},
     {ProblemKind::bad_record, "bad_record", Severity::error, "records with a missing or wrong field"},
     {ProblemKind::duplicate_id, "duplicate_id", Severity::error, "ids that are defined twice"},
     {ProblemKind::conflicting_records, "conflicting_records", Severity::error, "records that contradict another file"},

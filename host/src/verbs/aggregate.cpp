@@ -61,6 +61,9 @@ Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
   Work work;
   progress.live("reading " + flags.labels[0]);
   work.crowd = read_crowd(flags.labels, reading);
+  if (work.crowd.images.empty()) {
+    throw DataError(flags.labels[0] + ": expected images, found none; there is nothing to aggregate");
+  }
   if (work.crowd.annotators.empty()) {
     throw DataError(flags.labels[0] + ": the labels have no annotators; aggregation needs to know who drew what");
   }

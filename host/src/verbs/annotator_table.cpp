@@ -31,7 +31,9 @@ double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k) {
 std::vector<std::size_t> annotators_by_quality(const AnnotatorPosteriors& posteriors) {
   std::vector<std::pair<double, std::size_t>> ranked;
   for (std::size_t k = 0; k < posteriors.annotators.size(); ++k) {
-    if (posteriors.annotators[k].images > 0) ranked.emplace_back(-annotator_quality(posteriors, k), k);
+    // Images that nobody else saw do not count as images here, but whoever drew in them did look.
+    if (posteriors.annotators[k].images > 0 || posteriors.annotators[k].annotations > 0)
+      ranked.emplace_back(-annotator_quality(posteriors, k), k);
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::size_t> out;

@@ -16,6 +16,11 @@ int convert(std::vector<std::string> paths, const std::string& to, const ReadOpt
   const std::string target = paths.back();
   paths.pop_back();
   check_outputs(paths, {target});
+  if (to.empty() && !extension_tells_format(target)) {
+    throw UserError(ExitCode::usage, "convert: the extension of '" + printable(target) +
+                                         "' does not tell the format to write; name it with --to (" +
+                                         format_names(true) + ")");
+  }
   ReadReport read;
   const CrowdData data = read_crowd(paths, reading, &read);
   const WriteReport written = write_crowd(data, target, to);
@@ -74,7 +79,9 @@ void add_convert(CLI::App& app, Action& action) {
   verb->add_option("paths", *paths, "what to read (files or folders), then what to write")
       ->expected(1, -1)
       ->type_name("FROM... TO");
-  verb->add_option("--to", *to, "format to write; by the extension when left out")->type_name("NAME");
+  verb->add_option("--to", *to, "format to write; by the extension when left out")
+      ->type_name("NAME")
+      ->check(known_format(true));
   const auto reading = add_label_options(*verb, "--from");
   verb->footer("Can be read: " + format_names() + "\nCan be written: " + format_names(true) +
                "\nWhat the written format cannot hold is listed with counts.\n"

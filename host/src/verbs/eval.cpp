@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 
 #include "app/user_error.h"
@@ -42,11 +43,42 @@ CocoEvalResult evaluate_file(const Flags& flags, const CrowdData& truth, const R
                        options);
 }
 
-Json to_json(const CocoEvalResult& result, const CrowdData& truth, bool per_class) {
+/// A row of the summary: its name and what it measures under the flags' limits and thresholds.
+struct Measure {
+  std::size_t stat;  ///< index into CocoEvalResult::stats
+  std::string name, meaning;
+};
+
+std::vector<Measure> measures(const Flags& flags) {
+  std::vector<int> limits = flags.max_detections.empty() ? CocoEvalOptions().max_detections : flags.max_detections;
+  std::sort(limits.begin(), limits.end());
+  std::string thresholds;
+  for (const double iou : flags.ious) {
+    Json number = iou;
+    thresholds += (thresholds.empty() ? "" : ", ") + number.dump();
+  }
+  const char* const meaning[] = {
+      "", "at IoU .50", "at IoU .75", "objects below 32 x 32 pixels", "objects between", "objects above 96 x 96 pixels",
+      "", "",           "",           "recall, below 32 x 32",        "recall, between", "recall, above 96 x 96"};
+  std::vector<Measure> rows;
+  for (std::size_t i = 0; i < coco_stat_names().size(); ++i) rows.push_back({i, coco_stat_names()[i], meaning[i]});
+  rows[0].meaning = "mean over IoU " + (thresholds.empty() ? std::string(".50:.95") : thresholds);
+  // Stats 6 to 8 are the recall under the three lowest limits.
+  for (std::size_t m = 0; m < 3 && m < limits.size(); ++m) {
+    const std::string limit = std::to_string(limits[m]);
+    rows[6 + m].name = "AR" + limit;
+    rows[6 + m].meaning =
+        "recall with " + limit + (limits[m] == 1 ? " detection" : " detections") + " per image and class";
+  }
+  if (limits.size() < 3) rows.erase(rows.begin() + 6 + static_cast<std::ptrdiff_t>(limits.size()), rows.begin() + 9);
+  return rows;
+}
+
+Json to_json(const CocoEvalResult& result, const CrowdData& truth, const Flags& flags) {
   Json out = Json::object();
   const auto number = [](double value) { return value < 0 ? Json(nullptr) : Json(value); };
-  for (std::size_t i = 0; i < result.stats.size(); ++i) out[coco_stat_names()[i]] = number(result.stats[i]);
-  if (!per_class) return out;
+  for (const Measure& row : measures(flags)) out[row.name] = number(result.stats[row.stat]);
+  if (!flags.per_class) return out;
   for (std::size_t c = 0; c < result.classes.size(); ++c) {
     const auto& one = result.classes[c];
     out["classes"].push_back({{"name", truth.classes[c].name},
@@ -59,25 +91,12 @@ Json to_json(const CocoEvalResult& result, const CrowdData& truth, bool per_clas
   return out;
 }
 
-void print(const CocoEvalResult& result, const CrowdData& truth, bool per_class) {
-  static const char* const meaning[] = {"mean over IoU (.50:.95 unless --iou says otherwise)",
-                                        "at IoU .50",
-                                        "at IoU .75",
-                                        "objects below 32 x 32 pixels",
-                                        "objects between",
-                                        "objects above 96 x 96 pixels",
-                                        "recall with 1 detection per image",
-                                        "recall with 10",
-                                        "recall with 100",
-                                        "recall, below 32 x 32",
-                                        "recall, between",
-                                        "recall, above 96 x 96"};
+void print(const CocoEvalResult& result, const CrowdData& truth, const Flags& flags) {
   Table table({"measure", "value", ""});
   table.align_right(1);
-  for (std::size_t i = 0; i < result.stats.size(); ++i)
-    table.add({coco_stat_names()[i], cell(result.stats[i]), meaning[i]});
+  for (const Measure& row : measures(flags)) table.add({row.name, cell(result.stats[row.stat]), row.meaning});
   table.print(std::cout);
-  if (!per_class) return;
+  if (!flags.per_class) return;
   Table classes({"class", "objects", "AP", "AP50", "AP75", "AP40"});
   for (std::size_t c = 1; c < 6; ++c) classes.align_right(c);
   for (std::size_t c = 0; c < result.classes.size(); ++c) {
@@ -103,9 +122,9 @@ int eval(const Flags& flags) {
     throw DataError(what + "\n  advice: --common-images judges only the images that the truth lists");
   }
   if (flags.json) {
-    std::cout << to_json(result, truth, flags.per_class).dump(2) << "\n";
+    std::cout << to_json(result, truth, flags).dump(2) << "\n";
   } else {
-    print(result, truth, flags.per_class);
+    print(result, truth, flags);
   }
   return 0;
 }

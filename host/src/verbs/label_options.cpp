@@ -1,12 +1,42 @@
 #include "verbs/label_options.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "text/nearest.h"
 
 namespace bdc::host {
+namespace {
+
+std::vector<std::string> names_of_formats(bool writable_only) {
+  std::vector<std::string> names;
+  for (const auto& format : crowd_formats()) {
+    if (format.can_write || !writable_only) names.push_back(format.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::function<std::string(const std::string&)> known_format(bool writable_only) {
+  return [writable_only](const std::string& name) {
+    const auto names = names_of_formats(writable_only);
+    if (std::find(names.begin(), names.end(), name) != names.end()) return std::string();
+    return std::string(writable_only ? "no format that can be written is called '" : "no format is called '") +
+           printable(name) + "'; known: " + join(names);
+  };
+}
+
+bool extension_tells_format(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  return CLI::detail::to_lower(extension) == ".json" || CLI::detail::to_lower(extension) == ".csv";
+}
 
 std::shared_ptr<ReadOptions> add_label_options(CLI::App& verb, const char* format_flag) {
   auto options = std::make_shared<ReadOptions>();
-  verb.add_option(format_flag, options->format, "format of the labels; detected when left out")->type_name("NAME");
+  verb.add_option(format_flag, options->format, "format of the labels; detected when left out")
+      ->type_name("NAME")
+      ->check(known_format(false));
   verb.add_option("--sizes", options->sizes_csv, "image sizes: a CSV of image,width,height")->type_name("FILE");
   verb.add_option("--image-folder", options->image_folder, "image sizes: from the PNG and JPEG files here")
       ->type_name("DIR");
@@ -17,11 +47,7 @@ std::shared_ptr<ReadOptions> add_label_options(CLI::App& verb, const char* forma
 }
 
 std::string format_names(bool writable_only) {
-  std::vector<std::string> names;
-  for (const auto& format : crowd_formats()) {
-    if (format.can_write || !writable_only) names.push_back(format.name);
-  }
-  return join(names);
+  return join(names_of_formats(writable_only));
 }
 
 }  // namespace bdc::host

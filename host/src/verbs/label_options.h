@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 
 #include "bdc/core/io/crowd_io.h"
@@ -10,6 +11,12 @@ namespace bdc::host {
 /// --format, --sizes, --image-folder, --class-names, --annotator and --voc-one-based, the same in every verb that reads
 /// labels.
 std::shared_ptr<ReadOptions> add_label_options(CLI::App& verb, const char* format_flag = "--format");
+
+/// A check for command line options: empty for the name of a format (of one that can be written), else what is wrong.
+[[nodiscard]] std::function<std::string(const std::string&)> known_format(bool writable_only);
+
+/// Whether write_crowd can tell the format to write from the path.
+[[nodiscard]] bool extension_tells_format(const std::string& path);
 
 /// "coco, crowd, cvat, ...": the names of crowd_formats().
 [[nodiscard]] std::string format_names(bool writable_only = false);

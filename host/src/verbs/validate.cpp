@@ -4,6 +4,7 @@
 
 #include "app/user_error.h"
 #include "app/verb.h"
+#include "text/nearest.h"
 #include "verbs/label_options.h"
 
 namespace bdc::host {
@@ -17,11 +18,17 @@ struct Flags {
 };
 
 int validate(const Flags& flags, const ReadOptions& reading) {
+  if (!flags.fixed_file.empty() && !extension_tells_format(flags.fixed_file)) {
+    throw UserError(ExitCode::usage, "--fix writes a .json (crowd) or .csv (VinDr-CXR) file, found '" +
+                                         printable(flags.fixed_file) + "'; `convert` turns it into other formats");
+  }
   CrowdData data;
   const ValidationReport report = validate_crowd(flags.paths, reading, flags.checks, &data);
   std::cout << (flags.json ? report.json() : report.text());
   if (flags.json) std::cout << "\n";
-  if (flags.fixed_file.empty()) return static_cast<int>(report.errors() > 0 ? ExitCode::data : ExitCode::ok);
+  const bool nothing_to_fix = report.problems.entry(ProblemKind::no_images).count > 0;
+  if (flags.fixed_file.empty() || nothing_to_fix)
+    return static_cast<int>(report.errors() > 0 ? ExitCode::data : ExitCode::ok);
   const FixReport fixed = fix_crowd(data, &report, flags.checks);
   const WriteReport written = write_crowd(data, flags.fixed_file);
   std::cerr << fixed.text() << "wrote " << flags.fixed_file << "\n";

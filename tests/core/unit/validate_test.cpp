@@ -222,4 +222,49 @@ TEST(Validate, EveryAssignmentToAnUnknownImageIsNamedWithItsOwnPlace) {
   EXPECT_NE(entry.examples[1].find("c.json:4: assignments[1]: image_id 1 "), std::string::npos) << entry.examples[1];
 }
 
+TEST(Validate, DataWithoutImagesIsAnError) {
+  const auto empty = validated(R"({"images": [], "categories": [], "annotations": []})");
+  EXPECT_EQ(empty.errors(), 1U) << empty.text();
+  EXPECT_EQ(empty.problems.entry(ProblemKind::no_images).count, 1U);
+  bdc::ReadOptions yolo;
+  yolo.format = "yolo";
+  const TempFolder folder;
+  folder.write("labels/a.xml", "<annotation/>");
+  const auto wrong = bdc::validate_crowd({folder / "labels"}, yolo);
+  ASSERT_EQ(wrong.problems.entry(ProblemKind::no_images).count, 1U) << wrong.text();
+  EXPECT_NE(wrong.problems.entry(ProblemKind::no_images).examples[0].find("labels: expected images, found none"),
+            std::string::npos);
+}
+
+TEST(Detection, AnUnrecognisedFileIsNamedWithTheReason) {
+  const TempFolder folder;
+  const auto reason = [&](const std::string& name, const std::string& text) {
+    const std::string path = folder.write(name, text);
+    return bdc::test::error_of([&] { static_cast<void>(bdc::read_crowd({path})); });
+  };
+  const auto expect = [](const std::string& found, const std::string& part) {
+    EXPECT_NE(found.find(part), std::string::npos) << found;
+  };
+  expect(reason("empty.json", ""), "empty.json: expected labels, found an empty file");
+  expect(reason("wide.json", std::string("\xFF\xFE{\0}\0", 6)), "wide.json: expected text in UTF-8");
+  expect(reason("cut.json", "{\"info\": [1,\n"), "cut.json:2: ");
+  expect(reason("other.json", "{\"info\": 1}"), "expected the member \"images\"");
+  expect(reason("v.csv", "image_id,class_name,x_min\n"), "v.csv:1: expected the column \"rad_id\"");
+  expect(reason("v.csv", "image_id,class_name,x_min\n"), "read as vindr");
+  expect(reason("page.xml", "<html></html>"), "page.xml");
+  expect(reason("page.xml", "<html></html>"), "read as voc");
+  expect(reason("notes.md", "hello"), "the format of this file is not recognised");
+}
+
+TEST(Detection, FilesOfTwoFormatsAreRefused) {
+  const TempFolder folder;
+  const std::string json = folder.write("ok.json", R"({"images": [{"id": 1}], "categories": [], "annotations": []})");
+  const std::string csv =
+      folder.write("ok.csv", "image_id,class_name,class_id,rad_id,x_min,y_min,x_max,y_max\na,cat,1,ann,1,2,30,40\n");
+  const std::string error = bdc::test::error_of([&] { static_cast<void>(bdc::read_crowd({json, csv})); });
+  EXPECT_NE(error.find("ok.csv: expected the format \"crowd\" of "), std::string::npos) << error;
+  EXPECT_NE(error.find("found \"vindr\"; all files must be of one format"), std::string::npos) << error;
+  EXPECT_EQ(bdc::read_crowd({csv, csv}).images.size(), 1U);
+}
+
 }  // namespace

@@ -9,8 +9,8 @@ namespace bdc {
 /// A file that appears complete or not at all: written beside its final place, synced to disk and renamed by commit().
 /// Without commit() nothing is left behind, also when the process is killed (where the file system can do that).
 /// A file of that name is replaced and keeps its permissions; a link stays a link, and what it leads to is replaced. A
-/// device or pipe is written as it is. Throws std::system_error, with the path, when the folder cannot be written or the
-/// disk is full.
+/// device or pipe is written as it is. Throws std::system_error, with the path, when the folder cannot be written or
+/// the disk is full.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);

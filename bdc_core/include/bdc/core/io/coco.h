@@ -43,8 +43,8 @@ struct ResultOptions {
 /// Calls use for every result of a file, in file order, without keeping them. The file is a COCO results list
 /// [{image_id, category_id, bbox, score, class_probs?}], or a COCO object whose annotations have a score (what
 /// write_targets writes). Where such an object lists its images and categories before the annotations, file and class
-/// names decide over ids that mean something else here. class_probs follow the file's categories where it has them, otherwise the data's classes;
-/// each must be finite, not negative, and together above 0.
+/// names decide over ids that mean something else here. class_probs follow the file's categories where it has them,
+/// otherwise the data's classes; each must be finite, not negative, and together above 0.
 void scan_coco_results(const std::string& path, const CrowdData& data, const ResultOptions& options,
                        const std::function<void(const CocoResult&)>& use);
 void scan_coco_results(std::istream& in, const std::string& name, const CrowdData& data, const ResultOptions& options,

@@ -50,7 +50,8 @@ struct ReadReport {
 };
 
 /// Reads files or folders of one format into one data set. Several paths are merged: images, classes and annotators
-/// with the same id are the same. Throws DataError (file, place, expected, found) unless options.problems is lenient;
+/// with the same id are the same. A path of another format than the first is refused unless options.format names the
+/// format. Throws DataError (file, place, expected, found) unless options.problems is lenient;
 /// then records that cannot be used are counted there and left out.
 [[nodiscard]] CrowdData read_crowd(const std::vector<std::string>& paths, const ReadOptions& options = {},
                                    ReadReport* report = nullptr);

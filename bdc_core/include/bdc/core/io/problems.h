@@ -12,6 +12,7 @@ namespace bdc {
 /// What can be wrong with crowd data. One row per kind stands in problem_info.
 enum class ProblemKind {
   unreadable_file,
+  no_images,
   bad_record,
   duplicate_id,
   conflicting_records,
@@ -34,7 +35,7 @@ enum class ProblemKind {
   class_without_annotations,
   class_imbalance,
 };
-constexpr std::size_t problem_kinds = 22;
+constexpr std::size_t problem_kinds = 23;
 
 /// An error makes data unfit for aggregation; a warning is worth a look.
 enum class Severity { error, warning };
