@@ -73,4 +73,11 @@ void CrowdData::finalize() {
   truth_begin = ranges_by_image(truth, images.size());
 }
 
+std::vector<std::string> class_names(const CrowdData& data) {
+  std::vector<std::string> names;
+  names.reserve(data.classes.size());
+  for (const ClassRecord& c : data.classes) names.push_back(c.name);
+  return names;
+}
+
 }  // namespace bdc

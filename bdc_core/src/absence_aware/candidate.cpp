@@ -6,7 +6,6 @@
 namespace bdc::absence_aware {
 namespace {
 
-constexpr double kLogTwoPi = 1.8378770664093454836;
 constexpr double kLogTwoPiE = 2.8378770664093454836;
 /// Range of the logarithm of a width or height; centre uniform in the image, log-size uniform in a range this long.
 constexpr double kLogSizeRange = 5.0;

@@ -5,9 +5,6 @@
 #include "bdc/core/special_functions.h"
 
 namespace bdc::absence_aware {
-namespace {
-constexpr double kLogTwoPi = 1.8378770664093454836;
-}
 
 TailTerms::TailTerms(double tail_value)
     : tail(tail_value),

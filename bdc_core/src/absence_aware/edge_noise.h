@@ -9,6 +9,8 @@
 ///   x = theta + scale (bias + e),  e | u, precision ~ N(0, 1 / (u precision)),  u ~ Gamma(tail/2, tail/2).
 namespace bdc::absence_aware {
 
+inline constexpr double kLogTwoPi = 1.8378770664093454836;
+
 /// Terms of the Student-t that depend on the tail only.
 struct TailTerms {
   double tail = 5;

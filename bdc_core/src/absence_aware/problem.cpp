@@ -5,7 +5,19 @@
 
 #include "bdc/core/error.h"
 
-namespace bdc::absence_aware {
+namespace bdc {
+
+ImageLabels labels_of_image(const CrowdData& crowd, std::size_t image) {
+  const std::size_t first = crowd.annotation_begin[image], seen = crowd.assignment_begin[image];
+  ImageLabels labels;
+  labels.width = crowd.images[image].width;
+  labels.height = crowd.images[image].height;
+  labels.annotations = {crowd.annotations.data() + first, crowd.annotation_begin[image + 1] - first};
+  labels.seen_by = {crowd.assignments.data() + seen, crowd.assignment_begin[image + 1] - seen};
+  return labels;
+}
+
+namespace absence_aware {
 namespace {
 
 std::int32_t score_level(double score) {
@@ -97,11 +109,7 @@ Problem make_problem(const CrowdData& crowd, const Predictions* predictions, con
   p.item_begin.push_back(0);
   p.seen_begin.push_back(0);
   for (std::size_t i = 0; i < images; ++i) {
-    ImageLabels labels;
-    labels.width = crowd.images[i].width;
-    labels.height = crowd.images[i].height;
-    const std::size_t first = crowd.annotation_begin[i];
-    labels.annotations = {crowd.annotations.data() + first, crowd.annotation_begin[i + 1] - first};
+    ImageLabels labels = labels_of_image(crowd, i);
     if (predictions != nullptr) {
       const std::size_t at = predictions->begin[i], count = predictions->begin[i + 1] - at;
       labels.prediction_box = {predictions->box.data() + at, count};
@@ -114,9 +122,7 @@ Problem make_problem(const CrowdData& crowd, const Predictions* predictions, con
                                   {p.items.data() + p.item_begin[i], p.items.size() - p.item_begin[i]}));
     p.item_begin.push_back(p.items.size());
     p.item_image.resize(p.items.size(), static_cast<std::uint32_t>(i));
-    for (std::size_t a = crowd.assignment_begin[i]; a < crowd.assignment_begin[i + 1]; ++a) {
-      p.seen_by.push_back(crowd.assignments[a].annotator);
-    }
+    for (const Assignment& a : labels.seen_by) p.seen_by.push_back(a.annotator);
     if (predictions != nullptr) p.seen_by.push_back(static_cast<std::int32_t>(beliefs.annotators));
     p.lone.push_back(is_lone(beliefs, p.seen_by.size() - p.seen_begin.back()) ? 1 : 0);
     p.seen_begin.push_back(p.seen_by.size());
@@ -136,4 +142,5 @@ Problem make_problem(const CrowdData& crowd, const Predictions* predictions, con
   return p;
 }
 
-}  // namespace bdc::absence_aware
+}  // namespace absence_aware
+}  // namespace bdc

@@ -68,12 +68,7 @@ class OnlineAbsenceAware : public OnlineBdc {
   [[nodiscard]] const Targets& without_detector() const override { return without_detector_; }
 
   Targets observe(std::size_t image, const DetectedBoxes& detections) override {
-    ImageLabels labels;
-    labels.width = crowd_.images[image].width;
-    labels.height = crowd_.images[image].height;
-    const std::size_t first = crowd_.annotation_begin[image], seen = crowd_.assignment_begin[image];
-    labels.annotations = {crowd_.annotations.data() + first, crowd_.annotation_begin[image + 1] - first};
-    labels.seen_by = {crowd_.assignments.data() + seen, crowd_.assignment_begin[image + 1] - seen};
+    ImageLabels labels = labels_of_image(crowd_, image);
     if (use_detector_) {
       const std::size_t count = std::min(detections.box.size(), settings_.max_detections);
       labels.prediction_box = {detections.box.data(), count};

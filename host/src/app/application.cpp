@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/patient_threads.h"
 #include "app/user_error.h"
 #include "app/verb.h"
 #include "bdc/core/error.h"
@@ -60,6 +61,9 @@ int parse_and_run(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     std::cerr << "bdc-host: " << e.what() << "\nRun with --help for what is understood.\n";
     return static_cast<int>(ExitCode::usage);
+  }
+  for (const char* verb : {"train", "val", "predict"}) {
+    if (app.got_subcommand(verb)) restart_with_patient_threads(argv);
   }
   return action();
 }

@@ -37,14 +37,13 @@ class BdcHook : public plugin::TrainingHook {
 
   void before_epoch(plugin::RunContext& run) override {
     if (each_batch_ || run.epoch < warmup_) return;
-    Targets epoch;
+    epoch_targets_ = {};
     services_.predict_training_set([&](std::size_t image, const DetectedBoxes& detections) {
-      append_image(online_->observe(image, detections), 0, epoch);
+      epoch_targets_.begin.resize(image + 1, epoch_targets_.box.size());  // images that were left out have no targets
+      append_image(online_->observe(image, detections), 0, epoch_targets_);
     });
-    epoch.make_class_vectors();
-    epoch_targets_ = std::move(epoch);
+    epoch_targets_.begin.resize(services_.labels->images.size() + 1, epoch_targets_.box.size());
     finish_epoch(run);
-    if (is_reported_) latest_.set_all(epoch_targets_);
   }
 
   void before_loss(plugin::RunContext& run, plugin::LossContext& step) override {
@@ -70,8 +69,10 @@ class BdcHook : public plugin::TrainingHook {
 
   void after_epoch(plugin::RunContext& run) override {
     if (each_batch_) finish_epoch(run);
-    if (!is_reported_ || !latest_.is_complete(services_.labels->images.size())) return;
-    const Targets all = latest_.all();
+    const std::size_t images = services_.labels->images.size();
+    const bool is_complete = each_batch_ ? latest_.is_complete(images) : epoch_targets_.begin.size() == images + 1;
+    if (!is_reported_ || !is_complete) return;
+    const Targets all = each_batch_ ? latest_.all() : epoch_targets_;
     report_targets("bdc", all, *services_.labels, run);
     if (save_labels_) write_labels(all, *services_.labels, run.epoch + 1, run);
   }
@@ -112,7 +113,7 @@ class BdcHook : public plugin::TrainingHook {
   bool each_batch_, save_labels_, is_reported_;
   std::unique_ptr<OnlineBdc> online_;
   Targets epoch_targets_;  ///< schedule epoch
-  LatestTargets latest_;   ///< for reports
+  LatestTargets latest_;   ///< schedule batch, for reports
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "bdc/core/method.h"
 #include "builtin_hooks/consensus_report.h"
-#include "builtin_hooks/image_targets.h"
+#include "config/json_file.h"
 #include "data/frames.h"
 
 namespace bdc::host {
@@ -20,7 +20,7 @@ std::map<std::string, std::string> as_text(const plugin::Options& options) {
     if (const auto* text = std::get_if<std::string>(&value)) {
       out[name] = *text;
     } else {
-      out[name] = number_text(std::get<double>(value));
+      out[name] = Json(std::get<double>(value)).dump();
     }
   }
   return out;

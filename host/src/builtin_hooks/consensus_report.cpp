@@ -40,10 +40,4 @@ void write_labels(const Targets& targets, const CrowdData& labels, std::int64_t 
   write_targets(targets, labels, epoch_file(run, "labels", epoch).string());
 }
 
-std::string number_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.17g", value);
-  return text;
-}
-
 }  // namespace bdc::host

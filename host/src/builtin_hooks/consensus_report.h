@@ -19,7 +19,4 @@ void write_annotators(const AnnotatorPosteriors& posteriors, std::int64_t epoch,
 /// Writes labels/epoch_0001.json: the consensus as COCO JSON.
 void write_labels(const Targets& targets, const CrowdData& labels, std::int64_t epoch, plugin::RunContext& run);
 
-/// A number as text that reads back as the same number.
-[[nodiscard]] std::string number_text(double value);
-
 }  // namespace bdc::host

@@ -9,14 +9,6 @@ DetectedBoxes of_image(const Predictions& p, std::size_t image) {
       {p.box.data() + first, count}, {p.score.data() + first, count}, {p.class_probs.data() + first * J, count * J}};
 }
 
-void LatestTargets::set_all(const Targets& targets) {
-  for (std::size_t i = 0; i + 1 < targets.begin.size(); ++i) {
-    Targets one;
-    append_image(targets, i, one);
-    of_[i] = std::move(one);
-  }
-}
-
 Targets LatestTargets::all() const {
   Targets out;
   for (const auto& [image, targets] : of_) append_image(targets, 0, out);

@@ -17,7 +17,6 @@ namespace bdc::host {
 class LatestTargets {
  public:
   void set(std::size_t image, Targets targets) { of_[image] = std::move(targets); }
-  void set_all(const Targets& targets);
   [[nodiscard]] bool is_complete(std::size_t images) const { return of_.size() == images; }
   [[nodiscard]] Targets all() const;
 

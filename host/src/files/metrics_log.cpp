@@ -12,11 +12,20 @@ std::string csv_cell(const Json& value) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(std::filesystem::path folder, std::int64_t keep_epochs) : folder_(std::move(folder)) {
-  std::ifstream in(folder_ / "metrics.jsonl");
+std::vector<Json> read_metrics(const std::filesystem::path& folder) {
+  std::vector<Json> out;
+  std::ifstream in(folder / "metrics.jsonl");
   for (std::string line; std::getline(in, line);) {
-    Json record = Json::parse(line, nullptr, false);  // a line cut off by a crash is no record
-    if (!record.is_object() || !record.contains("epoch") || !record["epoch"].is_number_integer()) continue;
+    Json record = Json::parse(line, nullptr, false);
+    if (record.is_object() && record.contains("epoch") && record["epoch"].is_number_integer()) {
+      out.push_back(std::move(record));
+    }
+  }
+  return out;
+}
+
+MetricsLog::MetricsLog(std::filesystem::path folder, std::int64_t keep_epochs) : folder_(std::move(folder)) {
+  for (Json& record : read_metrics(folder_)) {
     if (record["epoch"].get<std::int64_t>() <= keep_epochs) records_.push_back(std::move(record));
   }
   if (!records_.empty()) write_files();

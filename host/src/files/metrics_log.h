@@ -12,9 +12,12 @@
 
 namespace bdc::host {
 
+/// The records of a run folder's metrics.jsonl, oldest first. A line that a crash cut off is no record.
+[[nodiscard]] std::vector<Json> read_metrics(const std::filesystem::path& folder);
+
 /// One record an epoch, in three forms: metrics.jsonl (a JSON object a line), results.csv (a row an epoch, a column for
-/// every name that ever occurred) and a TensorBoard event file. All of it can be thrown away; nothing reads it back but
-/// the learning curve.
+/// every name that ever occurred) and a TensorBoard event file. All of it can be thrown away: nothing of
+/// training reads it back.
 class MetricsLog {
  public:
   /// Records of epochs after `keep_epochs` are dropped: a run that goes on from there will write them again.

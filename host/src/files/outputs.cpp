@@ -24,7 +24,7 @@ void check_outputs(const std::vector<std::string>& inputs, const std::vector<std
     for (const std::string& input : inputs) {
       if (!input.empty() && is_same_file(input, outputs[n])) {
         throw UserError(ExitCode::usage,
-                        outputs[n] + ": would be read and written; name another file to write, nothing was changed");
+                        outputs[n] + ": would replace what is read; name another file to write, nothing was changed");
       }
     }
     for (std::size_t m = 0; m < n; ++m) {

@@ -1,10 +1,10 @@
 #include "files/tensorboard.h"
 
-#include <array>
 #include <chrono>
 #include <cstring>
 
 #include "app/user_error.h"
+#include "weights/crc32.h"
 
 namespace bdc::host {
 namespace {
@@ -47,21 +47,6 @@ std::uint32_t masked_crc(const std::string& bytes) {
 }
 
 }  // namespace
-
-std::uint32_t crc32c(const std::string& bytes) {
-  static const std::array<std::uint32_t, 256> table = [] {
-    std::array<std::uint32_t, 256> t{};
-    for (std::uint32_t i = 0; i < 256; ++i) {
-      std::uint32_t c = i;
-      for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ ((c & 1u) != 0 ? 0x82f63b78u : 0u);
-      t[i] = c;
-    }
-    return t;
-  }();
-  std::uint32_t crc = 0xffffffffu;
-  for (const char byte : bytes) crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(byte)) & 0xffu];
-  return crc ^ 0xffffffffu;
-}
 
 std::string scalar_event(double time, std::int64_t step, const std::map<std::string, double>& values) {
   std::string summary;

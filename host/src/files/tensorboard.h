@@ -23,8 +23,7 @@ class TensorBoardFile {
   std::ofstream out_;
 };
 
-/// Parts of the format, for tests.
-[[nodiscard]] std::uint32_t crc32c(const std::string& bytes);
+/// An Event message with scalars, as add() writes it.
 [[nodiscard]] std::string scalar_event(double wall_time, std::int64_t step,
                                        const std::map<std::string, double>& values);
 

@@ -254,7 +254,7 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   for (const auto& warning : data.warnings) progress.line("warning: " + warning);
   progress.line((resume ? "going on with " : "writing to ") + report.folder.string());
 
-  for (const auto& c : train.labels().classes) report.class_names.push_back(c.name);
+  report.class_names = class_names(train.labels());
   Trainer trainer({detector, train, test, hooks, progress, stop, report.folder, config}, settings);
   services.predict_training_set = [&](const auto& sink) { trainer.predict_training_set(sink); };
   report.fit = trainer.fit(checkpoint ? &*checkpoint : nullptr);

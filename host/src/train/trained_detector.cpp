@@ -42,7 +42,6 @@ Weights from_weight_file(const fs::path& path) {
 }
 
 Weights from_checkpoint(const fs::path& folder) {
-  std::string warning;
   Checkpoint c = CheckpointStore(folder).load([](const std::string&) {});
   Weights out;
   out.tensors = c.ema.empty() ? std::move(c.model) : std::move(c.ema);

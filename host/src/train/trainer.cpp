@@ -197,7 +197,7 @@ void Trainer::run_batch(Batch& batch) {
   if (is_pictured()) {
     stage_ = "drawing a picture";
     write_batch_picture(parts_.folder / "pictures" / ("batch_epoch_" + std::to_string(at_.epoch + 1) + ".png"), batch,
-                        class_names());
+                        class_names(parts_.train.labels()));
   }
   stage_ = "loss of plugin " + parts_.detector.name();
   const plugin::LossTerms terms = parts_.detector.loss(*activations, batch.targets);
@@ -218,12 +218,6 @@ void Trainer::run_batch(Batch& batch) {
 
 bool Trainer::is_pictured() const {
   return at_.position == 0 && at_.epoch % std::max<std::int64_t>(1, settings_.epochs / kBatchPictures) == 0;
-}
-
-std::vector<std::string> Trainer::class_names() const {
-  std::vector<std::string> out;
-  for (const auto& c : parts_.train.labels().classes) out.push_back(c.name);
-  return out;
 }
 
 void Trainer::run_optimizer(const plugin::Images& images) {
@@ -285,9 +279,11 @@ void Trainer::keep_if_best(const CocoEvalResult& evaluation) {
   if (evaluation.stats[0] <= best_) return;
   best_ = evaluation.stats[0];
   best_epoch_ = at_.epoch + 1;
-  checkpoints_.save_best(
-      ema_.is_on() ? ema_.state() : module_state(parts_.detector.module()),
-      {{"epoch", best_epoch_}, {"AP", best_}, {"classes", class_names()}, {"config", parts_.config}});
+  checkpoints_.save_best(ema_.is_on() ? ema_.state() : module_state(parts_.detector.module()),
+                         {{"epoch", best_epoch_},
+                          {"AP", best_},
+                          {"classes", class_names(parts_.train.labels())},
+                          {"config", parts_.config}});
 }
 
 void Trainer::finish_epoch(FitResult& result) {
@@ -312,7 +308,8 @@ void Trainer::finish_epoch(FitResult& result) {
   log_->add(at_.epoch + 1, at_.step, run_.metrics);
   run_.metrics.clear();
   write_learning_curve(parts_.folder / "learning_curve.png", log_->records());
-  if (evaluation) write_precision_recall(parts_.folder / "precision_recall.png", *evaluation, class_names());
+  if (evaluation)
+    write_precision_recall(parts_.folder / "precision_recall.png", *evaluation, class_names(parts_.train.labels()));
   if (evaluation) result.evaluation = std::move(evaluation);
   ++at_.epoch;
   at_.position = 0;
@@ -324,7 +321,7 @@ void Trainer::save() {
   Checkpoint c;
   c.position = at_;
   c.config = parts_.config;
-  c.classes = class_names();
+  c.classes = class_names(parts_.train.labels());
   c.model = module_state(parts_.detector.module());
   c.optimizer = optimizer_.state();
   c.ema = ema_.state();

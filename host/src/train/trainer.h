@@ -87,7 +87,6 @@ class Trainer {
   void show_progress();
   [[nodiscard]] plugin::DecodeOptions hook_limits() const;
   [[nodiscard]] bool is_pictured() const;
-  [[nodiscard]] std::vector<std::string> class_names() const;
 
   TrainerParts parts_;
   TrainSettings settings_;

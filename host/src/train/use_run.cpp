@@ -27,12 +27,6 @@ void append(const DetectedBoxes& seen, Predictions& out) {
   out.class_probs.insert(out.class_probs.end(), seen.class_probs.begin(), seen.class_probs.end());
 }
 
-std::size_t best_class(const Predictions& p, std::size_t n) {
-  const auto J = static_cast<std::ptrdiff_t>(p.num_classes);
-  const auto row = p.class_probs.begin() + static_cast<std::ptrdiff_t>(n) * J;
-  return static_cast<std::size_t>(std::max_element(row, row + J) - row);
-}
-
 /// A name in a flat folder that no other image has: the file's own, or with its number in front when that is taken.
 std::string flat_name(const std::vector<ImageRecord>& images, std::size_t i, const std::string& extension) {
   const std::string stem = fs::path(images[i].file).stem().string();
@@ -43,38 +37,38 @@ std::string flat_name(const std::vector<ImageRecord>& images, std::size_t i, con
 
 /// Found objects in the form of a consensus: a COCO file that lists its images and classes by name, so that it can be
 /// judged against labels with other ids.
-Targets as_targets(const Predictions& p) {
+Targets as_targets(Predictions p) {
   Targets t;
   t.num_classes = p.num_classes;
-  t.box = p.box;
-  t.class_probs = p.class_probs;
   t.weight.assign(p.box.size(), 1.0);
-  t.score = p.score;
-  t.begin = p.begin;
+  t.box = std::move(p.box);
+  t.class_probs = std::move(p.class_probs);
+  t.score = std::move(p.score);
+  t.begin = std::move(p.begin);
   return t;
 }
 
 /// One text file per image: class cx cy w h score, as shares of the image.
-void write_yolo(const fs::path& folder, const Predictions& p, const CrowdData& labels) {
+void write_yolo(const fs::path& folder, const Targets& found, const CrowdData& labels) {
   fs::create_directories(folder);
   for (std::size_t i = 0; i < labels.images.size(); ++i) {
     std::string text;
     const double w = labels.images[i].width, h = labels.images[i].height;
-    for (std::size_t n = p.begin[i]; n < p.begin[i + 1]; ++n) {
-      const Box& b = p.box[n];
+    for (std::size_t n = found.begin[i]; n < found.begin[i + 1]; ++n) {
+      const Box& b = found.box[n];
       char line[160];
-      std::snprintf(line, sizeof(line), "%zu %.6f %.6f %.6f %.6f %.4f\n", best_class(p, n), (b.x1 + b.x2) / 2 / w,
-                    (b.y1 + b.y2) / 2 / h, b.width() / w, b.height() / h, p.score[n]);
+      std::snprintf(line, sizeof(line), "%zu %.6f %.6f %.6f %.6f %.4f\n", static_cast<std::size_t>(found.label(n)),
+                    (b.x1 + b.x2) / 2 / w, (b.y1 + b.y2) / 2 / h, b.width() / w, b.height() / h, found.score[n]);
       text += line;
     }
     write_file_atomically(folder / flat_name(labels.images, i, ".txt"), text);
   }
   std::string names;
-  for (const auto& c : labels.classes) names += c.name + "\n";
+  for (const std::string& name : class_names(labels)) names += name + "\n";
   write_file_atomically(folder / "classes.txt", names);
 }
 
-void write_pictures(const fs::path& folder, const Predictions& p, const ImageListData& data) {
+void write_pictures(const fs::path& folder, const Targets& found, const ImageListData& data) {
   fs::create_directories(folder);
   const CrowdData& labels = data.labels();
   for (std::size_t i = 0; i < labels.images.size(); ++i) {
@@ -87,13 +81,13 @@ void write_pictures(const fs::path& folder, const Predictions& p, const ImageLis
     const int factor = enlargement(image);
     cv::Mat picture = enlarged(image, factor);
     std::vector<DrawnBox> drawn;
-    for (std::size_t n = p.begin[i]; n < p.begin[i + 1]; ++n) {
-      const Box& b = p.box[n];
-      const std::size_t label = best_class(p, n);
+    for (std::size_t n = found.begin[i]; n < found.begin[i + 1]; ++n) {
+      const Box& b = found.box[n];
+      const auto label = static_cast<std::size_t>(found.label(n));
       const double f = factor;
       drawn.push_back({{b.x1 * f, b.y1 * f, b.x2 * f, b.y2 * f},
                        label,
-                       labels.classes[label].name + " " + fixed(p.score[n], 2),
+                       labels.classes[label].name + " " + fixed(found.score[n], 2),
                        1.0});
     }
     draw_boxes(picture, drawn);
@@ -127,7 +121,7 @@ Validation validate_run(const fs::path& run, const std::vector<std::string>& set
         "there are no images to evaluate on\n  advice: --set data.val_labels=FILE --set data.val_images=DIR");
   }
   Validation out;
-  for (const auto& c : data.test->labels().classes) out.class_names.push_back(c.name);
+  out.class_names = class_names(data.test->labels());
   if (out.class_names != trained.classes) {
     throw UserError(ExitCode::data, "the labels have other classes than the detector was trained for");
   }
@@ -167,9 +161,10 @@ PredictSummary predict_images(const PredictRequest& request, const Catalog& cata
   summary.objects = out.box.size();
   progress.finish();
   for (const std::string& broken : data.broken_images()) progress.line("left out: " + broken);
-  if (!request.coco_file.empty()) write_targets(as_targets(out), data.labels(), request.coco_file);
-  if (!request.yolo_folder.empty()) write_yolo(request.yolo_folder, out, data.labels());
-  if (!request.picture_folder.empty()) write_pictures(request.picture_folder, out, data);
+  const Targets found = as_targets(std::move(out));
+  if (!request.coco_file.empty()) write_targets(found, data.labels(), request.coco_file);
+  if (!request.yolo_folder.empty()) write_yolo(request.yolo_folder, found, data.labels());
+  if (!request.picture_folder.empty()) write_pictures(request.picture_folder, found, data);
   return summary;
 }
 

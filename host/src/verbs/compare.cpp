@@ -1,10 +1,10 @@
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "app/user_error.h"
 #include "app/verb.h"
 #include "config/json_file.h"
+#include "files/metrics_log.h"
 #include "text/nearest.h"
 #include "text/table.h"
 
@@ -26,12 +26,9 @@ RunSummary read_run(const fs::path& folder) {
   const Json config = read_json_file(folder / "config.json");
   for (const auto& hook : config.value("hooks", Json::array())) hooks.push_back(hook.value("name", "?"));
   out.hooks = hooks.empty() ? "none" : join(hooks);
-  std::ifstream in(folder / "metrics.jsonl");
-  for (std::string line; std::getline(in, line);) {
-    const Json record = Json::parse(line, nullptr, false);
-    if (!record.is_object()) continue;
+  for (const Json& record : read_metrics(folder)) {
     for (const auto& [name, value] : record.items()) out.last[name] = value;
-    out.epochs = record.value("epoch", out.epochs);
+    out.epochs = record["epoch"].get<std::int64_t>();
   }
   return out;
 }

@@ -1,4 +1,5 @@
 #include <iostream>
+#include <optional>
 
 #include "app/verb.h"
 #include "config/options.h"
@@ -39,10 +40,16 @@ void add_config(CLI::App& app, Action& action) {
     action = [=] {
       if (*keys) return print_keys();
       ConfigRequest full = *request;
-      if (!full.plugin.empty()) (void)use_demo_config(full, Catalog::read(*search));
+      std::optional<Catalog> catalog;
+      if (!full.plugin.empty()) {
+        catalog = Catalog::read(*search);
+        (void)use_demo_config(full, *catalog);
+      }
       Json config = resolve_config(full);
-      if (!config["plugin"]["name"].get<std::string>().empty())
-        config = complete_config(std::move(config), Catalog::read(*search));
+      if (!config["plugin"]["name"].get<std::string>().empty()) {
+        if (!catalog) catalog = Catalog::read(*search);
+        config = complete_config(std::move(config), *catalog);
+      }
       std::cout << config.dump(2) << "\n";
       return 0;
     };

@@ -42,9 +42,7 @@ int convert_weights(const WeightConversion& request) {
     throw UserError(ExitCode::usage, "convert weights: the file to write must end in .safetensors, found '" +
                                          printable(request.to) + "'");
   }
-  std::error_code ignored;
-  if (fs::equivalent(request.from, request.to, ignored))
-    throw UserError(ExitCode::usage, "convert weights: it would replace what it reads; name another file to write");
+  check_outputs({request.from}, {request.to});
   Weights weights = read_weights(request.from);
   if (request.float32) widen_to_float32(weights);
   std::int64_t elements = 0;

@@ -30,19 +30,9 @@ DetectedBoxes detections(const RandomCrowd& data, std::size_t i) {
       {p.box.data() + first, count}, {p.score.data() + first, count}, {p.class_probs.data() + first * J, count * J}};
 }
 
-void append(const Targets& from, Targets& to) {
-  to.num_classes = from.num_classes;
-  if (to.begin.empty()) to.begin.push_back(0);
-  to.box.insert(to.box.end(), from.box.begin(), from.box.end());
-  to.class_probs.insert(to.class_probs.end(), from.class_probs.begin(), from.class_probs.end());
-  to.weight.insert(to.weight.end(), from.weight.begin(), from.weight.end());
-  to.score.insert(to.score.end(), from.score.begin(), from.score.end());
-  to.begin.push_back(to.box.size());
-}
-
 Targets run_epoch(bdc::OnlineBdc& online, const RandomCrowd& data, std::size_t from, std::size_t to) {
   Targets all;
-  for (std::size_t i = from; i < to; ++i) append(online.observe(i, detections(data, i)), all);
+  for (std::size_t i = from; i < to; ++i) append_image(online.observe(i, detections(data, i)), 0, all);
   return all;
 }
 
@@ -119,7 +109,7 @@ TEST(OnlineAbsenceAware, ADetectorThatSeesNothingDoesNotTakeObjectsAway) {
   const auto online = make_online_bdc(data.crowd, {});
   for (int epoch = 0; epoch < 3; ++epoch) {
     Targets all;
-    for (std::size_t i = 0; i < data.crowd.images.size(); ++i) append(online->observe(i, {}), all);
+    for (std::size_t i = 0; i < data.crowd.images.size(); ++i) append_image(online->observe(i, {}), 0, all);
     EXPECT_NEAR(static_cast<double>(all.box.size()), static_cast<double>(online->without_detector().box.size()),
                 0.1 * static_cast<double>(all.box.size()));
     (void)online->finish_epoch();

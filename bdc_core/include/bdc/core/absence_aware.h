@@ -149,6 +149,9 @@ struct ImageLabels {
   Span<const double> prediction_class_probs;  ///< N x J
 };
 
+/// What a crowd says of one image; without predictions.
+[[nodiscard]] ImageLabels labels_of_image(const CrowdData& crowd, std::size_t image);
+
 /// Beliefs before any image was seen: the priors, and columns for every class that an annotator of the crowd used.
 /// extra: more columns that must be there (annotators and classes as in the crowd), or none.
 [[nodiscard]] AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector,

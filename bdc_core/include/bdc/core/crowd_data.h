@@ -82,4 +82,7 @@ struct CrowdData {
   void finalize();
 };
 
+/// The classes' names, in order.
+[[nodiscard]] std::vector<std::string> class_names(const CrowdData& data);
+
 }  // namespace bdc
