@@ -110,8 +110,8 @@ std::unique_ptr<Heads> Network::forward(const Tensor& pixels, const Watch& watch
   heads->input_width = pixels.size(3);
   for (std::size_t level = 0; level < 3; ++level) {
     const Tensor& t = raw[level];
-    heads->levels.push_back(
-        {t.view({-1, t.size(4)}), t.size(2), t.size(3), kStrides[level], detect_->anchor_pixels(level)});
+    heads->levels.push_back({t.view({-1, t.size(4)}).to(torch::kFloat32),  // in half precision, too
+                             t.size(2), t.size(3), kStrides[level], detect_->anchor_pixels(level)});
   }
   return heads;
 }

@@ -172,6 +172,8 @@ const std::vector<ConfigKey>& config_keys() {
       {number_option("train.clip_norm", 10.0, "largest norm of the gradient; 0: no limit", 0, {})},
       {int_option("train.seed", 0, "of weights, order and sampling", 0, {})},
       {int_option("train.threads", 0, "of LibTorch; 0: all cores", 0, 1024)},
+      {string_option("train.device", "auto", "cpu, cuda or cuda:N; auto: CUDA where there is a device")},
+      {bool_option("train.amp", false, "half precision where that is safe (float16 on CUDA, bfloat16 on the CPU)")},
       {int_option("train.evaluate_every", 1, "epochs between evaluations; the last epoch is always evaluated", 1, {})},
       {number_option("train.augment.rotate", 0.0, "most degrees", 0, 180)},
       {number_option("train.augment.translate", 0.0, "most shift, of the image's size", 0, 0.9)},

@@ -27,9 +27,12 @@ std::string tick_text(double value) {
   return out;
 }
 
-/// Plot lines must be told apart on white: the class colours, a little darker.
-cv::Scalar line_colour(std::size_t n) {
-  const cv::Scalar c = class_colour(n);
+/// Lines must be told apart on white: the class colours, a little darker. Black for a line among classes that is none.
+cv::Scalar line_colour(const Plot& plot, std::size_t n) {
+  const bool has_classes =
+      std::any_of(plot.lines.begin(), plot.lines.end(), [](const PlotLine& line) { return line.label.has_value(); });
+  if (has_classes && !plot.lines[n].label) return kInk;
+  const cv::Scalar c = class_colour(plot.lines[n].label.value_or(n));
   return {c[0] * 0.85, c[1] * 0.8, c[2] * 0.85};
 }
 
@@ -73,6 +76,7 @@ void draw_plot(cv::Mat canvas, const Plot& plot) {
   const Axis y{std::min(y_low, y_ticks.front()), std::max(y_high, y_ticks.back()), kHeight - kBottom, kTop};
   for (const double t : x_ticks) {
     if (t < x.low - 1e-9 || t > x.high + 1e-9) continue;
+    if (plot.whole_x && std::abs(t - std::round(t)) > 1e-9) continue;
     cv::line(canvas, {x.at(t), y.from}, {x.at(t), y.to}, kGrid);
     text(canvas, tick_text(t), {x.at(t), y.from + 18}, 0.42, 1);
   }
@@ -89,8 +93,8 @@ void draw_plot(cv::Mat canvas, const Plot& plot) {
         points.emplace_back(x.at(line.x[i]), y.at(std::clamp(line.y[i], y.low, y.high)));
       }
     }
-    cv::polylines(canvas, points, false, line_colour(n), 2, cv::LINE_AA);
-    if (points.size() == 1) cv::circle(canvas, points[0], 3, line_colour(n), cv::FILLED, cv::LINE_AA);
+    cv::polylines(canvas, points, false, line_colour(plot, n), 2, cv::LINE_AA);
+    if (points.size() == 1) cv::circle(canvas, points[0], 3, line_colour(plot, n), cv::FILLED, cv::LINE_AA);
   }
   int widest = 0, baseline = 0;
   for (const PlotLine& line : plot.lines) {
@@ -106,7 +110,8 @@ void draw_plot(cv::Mat canvas, const Plot& plot) {
   cv::rectangle(canvas, {left, top}, {left + width, top + height}, kGrid);
   for (int n = 0; n < rows; ++n) {
     const int at = top + 14 + n * kRow;
-    cv::line(canvas, {left + 6, at - 4}, {left + 26, at - 4}, line_colour(static_cast<std::size_t>(n)), 2, cv::LINE_AA);
+    cv::line(canvas, {left + 6, at - 4}, {left + 26, at - 4}, line_colour(plot, static_cast<std::size_t>(n)), 2,
+             cv::LINE_AA);
     const bool cut = n == rows - 1 && static_cast<std::size_t>(rows) < plot.lines.size();
     text(canvas, cut ? "..." : plot.lines[static_cast<std::size_t>(n)].name, {left + 32, at}, 0.42, 0);
   }

@@ -10,7 +10,8 @@ namespace bdc::host {
 
 struct PlotLine {
   std::string name;
-  std::vector<double> x, y;  ///< points that are not finite are left out
+  std::vector<double> x, y;          ///< points that are not finite are left out
+  std::optional<std::size_t> label;  ///< a class, drawn in its colour; otherwise the line's place in the plot decides
 };
 
 enum class Corner { bottom_right, bottom_left, top_right };
@@ -20,6 +21,7 @@ struct Plot {
   std::vector<PlotLine> lines;
   std::optional<std::pair<double, double>> y_range;  ///< otherwise from the data
   Corner legend = Corner::bottom_right;
+  bool whole_x = false;  ///< ticks of x at whole numbers only
 };
 
 /// Line charts side by side, each with axes, round ticks, a grid and a legend. RGB.

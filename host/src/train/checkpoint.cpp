@@ -79,13 +79,16 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
       {"step", c.position.step},
       {"ema_updates", c.ema_updates},
       {"best", c.best},
-      {"best_epoch",
-       c.best_epoch}}.dump();
+      {"best_epoch", c.best_epoch},
+      {"loss_scale", c.loss_scale},
+      {"loss_scale_good_steps",
+       c.loss_scale_good_steps}}.dump();
   for (const auto& [name, tensor] : c.model) file.tensors["model/" + name] = tensor;
   for (const auto& [name, tensor] : c.optimizer) file.tensors["optimizer/" + name] = tensor;
   for (const auto& [name, tensor] : c.ema) file.tensors["ema/" + name] = tensor;
   for (const auto& [name, bytes] : c.hooks) file.tensors["hook/" + name] = from_bytes(bytes);
   file.tensors["random"] = c.random_state;
+  if (c.device_random_state.defined()) file.tensors["device_random"] = c.device_random_state;
   file.metadata["checksum"] = checksum_of(file);
   write_safetensors(path, file);
 }
@@ -106,6 +109,8 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
     out.ema_updates = position.at("ema_updates").get<std::int64_t>();
     out.best = position.at("best").get<double>();
     out.best_epoch = position.at("best_epoch").get<std::int64_t>();
+    out.loss_scale = position.value("loss_scale", 1.0);
+    out.loss_scale_good_steps = position.value("loss_scale_good_steps", std::int64_t{0});
   } catch (const std::exception&) {
     throw fail("its metadata is damaged");
   }
@@ -124,6 +129,8 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
       out.hooks[rest] = to_bytes(tensor);
     } else if (name == "random") {
       out.random_state = tensor;
+    } else if (name == "device_random") {
+      out.device_random_state = tensor;
     } else {
       throw fail("holds an unexpected tensor '" + name + "'");
     }

@@ -31,6 +31,9 @@ struct Checkpoint {
   double best = -1;             ///< best AP so far; -1: none yet
   std::int64_t best_epoch = 0;  ///< the epoch it is from, counted from 1
   torch::Tensor random_state;
+  torch::Tensor device_random_state;  ///< of the CUDA device; undefined on the CPU
+  double loss_scale = 1.0;            ///< of mixed precision
+  std::int64_t loss_scale_good_steps = 0;
   std::map<std::string, std::string> hooks;
 };
 

@@ -4,6 +4,8 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
+#include "train/mixed_precision.h"
+
 namespace bdc::host {
 namespace {
 
@@ -55,14 +57,16 @@ std::string broken_law(const plugin::Predictions& p, std::int64_t batch, std::in
   return "";
 }
 
-DetectorHandle::DetectorHandle(const LoadedPlugin& plugin, const plugin::DetectorConfig& config, std::uint64_t seed)
-    : name_(plugin.name()), info_(plugin.detector_info()), num_classes_(config.num_classes) {
+DetectorHandle::DetectorHandle(const LoadedPlugin& plugin, const plugin::DetectorConfig& config, std::uint64_t seed,
+                               const torch::Device& device)
+    : name_(plugin.name()), info_(plugin.detector_info()), num_classes_(config.num_classes), device_(device) {
   torch::manual_seed(seed);
   call_plugin(who(), "its constructor", [&] { detector_.reset(plugin.descriptor().create_detector(config)); });
   if (!detector_) {
     throw UserError(ExitCode::plugin_threw,
                     who() + ": its factory returned null\n  advice: throw an exception that says why");
   }
+  if (!device_.is_cpu()) call_plugin(who(), "moving to " + device_.str(), [&] { detector_->module().to(device_); });
 }
 
 torch::nn::Module& DetectorHandle::module() {
@@ -73,7 +77,10 @@ torch::nn::Module& DetectorHandle::module() {
 
 std::unique_ptr<plugin::Activations> DetectorHandle::forward(const plugin::Images& images) {
   std::unique_ptr<plugin::Activations> out;
-  call_plugin(who(), "forward", [&] { out = detector_->forward(images); });
+  call_plugin(who(), "forward", [&] {
+    const HalfPrecision half(device_, is_half_);
+    out = detector_->forward(device_.is_cpu() ? images : plugin::Images{images.pixels.to(device_), images.meta});
+  });
   if (!out) throw UserError(ExitCode::plugin_threw, who() + ": forward returned null");
   return out;
 }
@@ -82,7 +89,17 @@ plugin::Predictions DetectorHandle::decode(const plugin::Activations& activation
                                            std::int64_t batch) {
   plugin::Predictions out;
   torch::NoGradGuard no_grad;
-  call_plugin(who(), "decode", [&] { out = detector_->decode(activations, options); });
+  call_plugin(who(), "decode", [&] {
+    const HalfPrecision half(device_, is_half_);
+    out = detector_->decode(activations, options);
+  });
+  for (torch::Tensor* t : {&out.boxes, &out.scores, &out.class_probs}) {
+    if (t->defined()) *t = t->to(torch::kCPU, torch::kFloat32);
+  }
+  if (out.image_index.defined()) out.image_index = out.image_index.cpu();
+  if (is_half_ && out.class_probs.defined() && out.class_probs.dim() == 2) {  // half precision rounds to 1/256
+    out.class_probs = out.class_probs / out.class_probs.sum(1, true).clamp_min(1e-6);
+  }
   const std::string law = broken_law(out, batch, num_classes_);
   if (!law.empty()) throw UserError(ExitCode::plugin_threw, who() + ": decode broke the contract: " + law);
   return out;
@@ -97,7 +114,10 @@ plugin::LossTerms DetectorHandle::checked(plugin::LossTerms terms, const char* s
 
 plugin::LossTerms DetectorHandle::loss(const plugin::Activations& activations, const plugin::Targets& targets) {
   plugin::LossTerms out;
-  call_plugin(who(), "loss", [&] { out = detector_->loss(activations, targets); });
+  call_plugin(who(), "loss", [&] {
+    const HalfPrecision half(device_, is_half_);
+    out = detector_->loss(activations, device_.is_cpu() ? targets : targets.to(device_));
+  });
   return checked(std::move(out), "loss");
 }
 

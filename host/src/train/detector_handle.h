@@ -10,11 +10,17 @@
 namespace bdc::host {
 
 /// A detector built from a plugin. Every call into the plugin is guarded: what it throws is reported with the plugin's
-/// name and the stage (exit 7), and what it returns is checked before it is used.
+/// name and the stage (exit 7), and what it returns is checked before it is used. The detector may live on another
+/// device: images and targets are brought to it, predictions come back to the CPU in float32.
 class DetectorHandle {
  public:
   /// Seeds LibTorch with `seed` and builds. Throws UserError (exit 7) when the factory throws or gives nothing.
-  DetectorHandle(const LoadedPlugin& plugin, const plugin::DetectorConfig& config, std::uint64_t seed);
+  DetectorHandle(const LoadedPlugin& plugin, const plugin::DetectorConfig& config, std::uint64_t seed,
+                 const torch::Device& device = torch::kCPU);
+
+  /// From now on forward and loss compute in half precision where that is safe.
+  void use_half_precision() { is_half_ = true; }
+  [[nodiscard]] const torch::Device& device() const { return device_; }
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const plugin::DetectorInfo& info() const { return info_; }
@@ -38,6 +44,8 @@ class DetectorHandle {
   std::string name_;
   plugin::DetectorInfo info_;
   std::int64_t num_classes_;
+  torch::Device device_;
+  bool is_half_ = false;
   std::unique_ptr<plugin::Detector> detector_;
 };
 

@@ -23,7 +23,7 @@ void Optimizer::zero_grad() {
   for (auto& slot : slots_) slot.parameter.mutable_grad().reset();
 }
 
-double Optimizer::step(double learning_rate) {
+double Optimizer::step(double learning_rate, double gradient_scale) {
   torch::NoGradGuard no_grad;
   double squares = 0;
   for (const auto& slot : slots_) {
@@ -32,8 +32,10 @@ double Optimizer::step(double learning_rate) {
       squares += norm * norm;
     }
   }
-  const double norm = std::sqrt(squares);
-  const double scale = settings_.clip_norm > 0 && norm > settings_.clip_norm ? settings_.clip_norm / norm : 1.0;
+  const double norm = std::sqrt(squares) / gradient_scale;
+  if (!std::isfinite(norm)) return norm;
+  const double clip = settings_.clip_norm > 0 && norm > settings_.clip_norm ? settings_.clip_norm / norm : 1.0;
+  const double scale = clip / gradient_scale;
   ++steps_;
   const double t = static_cast<double>(steps_);
   for (auto& slot : slots_) {

@@ -23,8 +23,9 @@ class Optimizer {
   Optimizer(std::vector<plugin::ParameterGroup> groups, const OptimizerSettings& settings);
 
   void zero_grad();
-  /// One update; returns the norm of the gradient before clipping.
-  double step(double learning_rate);
+  /// One update with the gradients divided by `gradient_scale`; returns their norm before clipping. Unless that is
+  /// finite, nothing changes.
+  double step(double learning_rate, double gradient_scale = 1.0);
 
   [[nodiscard]] std::map<std::string, torch::Tensor> state() const;
   /// Throws UserError (exit 4) unless the names and shapes are those of state().

@@ -15,6 +15,7 @@
 #include "data/open_data.h"
 #include "files/run_folder.h"
 #include "text/nearest.h"
+#include "train/device.h"
 #include "train/read_weights.h"
 #include "train/trainer.h"
 
@@ -228,7 +229,7 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   DetectorHandle detector(
       plugin,
       {num_classes, settings.input_size, check_options(info.options, config["plugin"]["options"], "plugin.options")},
-      settings.seed);
+      settings.seed, device_of(config_value<std::string>(config, "train.device")));
 
   if (!resume) {
     start_weights(config, detector, progress);
@@ -250,7 +251,9 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   for (const auto& p : detector.module().parameters()) weights += p.numel();
   progress.line("training " + plugin.name() + " (" + std::to_string(weights) + " weights) on " + data.description +
                 ", " + std::to_string(num_classes) + " classes, " + std::to_string(torch::get_num_threads()) +
-                " threads" + (hooks.names().empty() ? "" : ", hooks: " + join(hooks.names())));
+                " threads" + (detector.device().is_cpu() ? "" : ", " + detector.device().str()) +
+                (settings.half_precision ? ", half precision" : "") +
+                (hooks.names().empty() ? "" : ", hooks: " + join(hooks.names())));
   for (const auto& warning : data.warnings) progress.line("warning: " + warning);
   progress.line((resume ? "going on with " : "writing to ") + report.folder.string());
 

@@ -20,7 +20,7 @@ cv::Mat to_picture(const torch::Tensor& pixels) {
 
 /// Every record that has the name, over its epoch.
 PlotLine line_of(const std::vector<Json>& records, const std::string& key, const std::string& name) {
-  PlotLine line{name, {}, {}};
+  PlotLine line{name, {}, {}, {}};
   for (const Json& record : records) {
     if (!record.contains(key) || !record[key].is_number()) continue;
     line.x.push_back(record["epoch"].get<double>());
@@ -68,8 +68,8 @@ void write_batch_picture(const std::filesystem::path& path, const Batch& batch,
 }
 
 void write_learning_curve(const std::filesystem::path& path, const std::vector<Json>& records) {
-  Plot loss{"training loss", "epoch", "loss", {line_of(records, "train/loss", "total")}, {}, Corner::top_right};
-  Plot ap{"average precision", "epoch", "AP", {}, std::make_pair(0.0, 1.0), Corner::bottom_right};
+  Plot loss{"training loss", "epoch", "loss", {line_of(records, "train/loss", "total")}, {}, Corner::top_right, true};
+  Plot ap{"average precision", "epoch", "AP", {}, std::make_pair(0.0, 1.0), Corner::bottom_right, true};
   ap.lines = {line_of(records, "test/AP50", "test AP50"), line_of(records, "test/AP", "test AP")};
   std::map<std::string, bool> seen;
   for (const Json& record : records) {
@@ -91,7 +91,7 @@ void write_precision_recall(const std::filesystem::path& path, const CocoEvalRes
                             const std::vector<std::string>& class_names) {
   constexpr std::size_t kMostClasses = 10;
   Plot plot{"precision and recall, IoU 0.5", "recall", "precision", {}, std::make_pair(0.0, 1.0), Corner::bottom_left};
-  PlotLine mean{"all classes", {}, std::vector<double>(101, 0.0)};
+  PlotLine mean{"all classes", {}, std::vector<double>(101, 0.0), {}};
   for (int r = 0; r <= 100; ++r) mean.x.push_back(r / 100.0);
   double classes = 0;
   for (const auto& curve : evaluation.curves) {
@@ -99,9 +99,8 @@ void write_precision_recall(const std::filesystem::path& path, const CocoEvalRes
     classes += 1;
     for (std::size_t r = 0; r <= 100; ++r) mean.y[r] += curve.precision[r];
     if (plot.lines.size() < kMostClasses) {
-      plot.lines.push_back({class_names[static_cast<std::size_t>(curve.label)],
-                            mean.x,
-                            {curve.precision.begin(), curve.precision.end()}});
+      const auto label = static_cast<std::size_t>(curve.label);
+      plot.lines.push_back({class_names[label], mean.x, {curve.precision.begin(), curve.precision.end()}, label});
     }
   }
   if (classes == 0) return;

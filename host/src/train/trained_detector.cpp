@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "config/options.h"
 #include "train/checkpoint_store.h"
+#include "train/device.h"
 #include "train/safetensors.h"
 
 namespace bdc::host {
@@ -53,7 +54,7 @@ Weights from_checkpoint(const fs::path& folder) {
 
 }  // namespace
 
-TrainedDetector open_trained(const fs::path& what, const Catalog& catalog) {
+TrainedDetector open_trained(const fs::path& what, const Catalog& catalog, const std::string& device) {
   if (!fs::exists(what)) throw UserError(ExitCode::data, what.string() + ": no such run folder or weight file");
   const bool is_folder = fs::is_directory(what);
   Weights weights = !is_folder                              ? from_weight_file(what)
@@ -72,7 +73,7 @@ TrainedDetector open_trained(const fs::path& what, const Catalog& catalog) {
       plugin::DetectorConfig{static_cast<std::int64_t>(out.classes.size()),
                              config_value<std::int64_t>(out.config, "train.input_size"),
                              check_options(info.options, out.config["plugin"]["options"], "plugin.options")},
-      0);
+      0, device_of(device));
   load_module_state(out.detector->module(), weights.tensors);
   out.detector->module().eval();
   out.detector->prepare_for_inference();

@@ -22,7 +22,8 @@ struct TrainedDetector {
 
 /// `what`: a run folder (its best weights, or those of its last checkpoint when it was never evaluated) or a weight
 /// file that a run wrote. Ready for prediction. Throws UserError: exit 4 when nothing usable is there, 5 to 7 when the
-/// plugin cannot be had.
-[[nodiscard]] TrainedDetector open_trained(const std::filesystem::path& what, const Catalog& catalog);
+/// plugin cannot be had. `device`: as train.device.
+[[nodiscard]] TrainedDetector open_trained(const std::filesystem::path& what, const Catalog& catalog,
+                                           const std::string& device);
 
 }  // namespace bdc::host

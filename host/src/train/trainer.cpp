@@ -25,6 +25,10 @@ at::Generator random_source() {
   return at::detail::getDefaultCPUGenerator();
 }
 
+at::Generator random_source(const torch::Device& device) {
+  return at::globalContext().defaultGenerator(device);
+}
+
 }  // namespace
 
 TrainSettings train_settings(const Json& config) {
@@ -50,6 +54,7 @@ TrainSettings train_settings(const Json& config) {
   s.checkpoint_every = integer("train.checkpoint_every");
   s.augment = augment_settings(config);
   s.workers = loader_workers(config);
+  s.half_precision = config_value<bool>(config, "train.amp");
   s.limits = {number("evaluate.min_score"), number("evaluate.nms_iou"), integer("evaluate.max_per_image")};
   return s;
 }
@@ -68,10 +73,12 @@ Trainer::Trainer(TrainerParts parts, const TrainSettings& settings)
     : parts_(std::move(parts)),
       settings_(settings),
       optimizer_(parts_.detector.parameter_groups(), settings.optimizer),
+      loss_scale_(settings.half_precision && parts_.detector.device().is_cuda()),
       ema_(parts_.detector.module(), settings.ema_decay),
       checkpoints_(parts_.folder),
       batches_per_epoch_((parts_.train.size() + settings.batch_size - 1) / settings.batch_size),
       steps_per_epoch_((batches_per_epoch_ + settings.accumulate - 1) / settings.accumulate) {
+  if (settings.half_precision) parts_.detector.use_half_precision();
   run_.detector = &parts_.detector.detector();
   run_.run_folder = parts_.folder.string();
   run_.num_classes = parts_.detector.num_classes();
@@ -111,6 +118,8 @@ FitResult Trainer::run_epochs() {
     loss_sums_.clear();
     loss_count_ = images_done_ = 0;
     epoch_started_ = now_seconds();
+    (void)clock_.take();
+    clock_.begin("hooks");
     if (at_.position == 0) {
       stage_ = "before_epoch";
       parts_.hooks.before_epoch(run_);
@@ -151,6 +160,7 @@ bool Trainer::run_epoch() {
   while (at_.position < batches_per_epoch_) {
     if (parts_.stop && pending_ == 0) return false;
     stage_ = "loading a batch";
+    clock_.begin("loading");
     std::optional<Batch> batch = loader.next();
     if (!batch) break;
     run_batch(*batch);
@@ -168,25 +178,38 @@ bool Trainer::run_epoch() {
 void Trainer::show_progress() {
   const double elapsed = std::fmax(now_seconds() - epoch_started_, 1e-9);
   const auto left = static_cast<double>((settings_.epochs - at_.epoch) * batches_per_epoch_ - at_.position);
-  const double rate = static_cast<double>(loss_count_) / elapsed;
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, loss_count_));
+  const double rate = count / elapsed;
   std::string losses;
   for (const auto& [name, sum] : loss_sums_) {
-    if (name != "loss")
-      losses += (losses.empty() ? "" : ", ") + name + " " + fixed(sum / static_cast<double>(loss_count_), 3);
+    if (name != "loss") losses += (losses.empty() ? "" : ", ") + name + " " + fixed(sum / count, 3);
   }
   parts_.progress.live("epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs) + "  step " +
                        std::to_string(at_.position) + "/" + std::to_string(batches_per_epoch_) + "  loss " +
-                       fixed(loss_sums_["loss"] / static_cast<double>(loss_count_), 3) +
-                       (losses.empty() ? "" : " (" + losses + ")") + "  " +
+                       fixed(loss_sums_["loss"] / count, 3) + (losses.empty() ? "" : " (" + losses + ")") + "  " +
                        fixed(static_cast<double>(images_done_) / elapsed, 0) + " images/s  ETA " +
                        clock_text(left / rate) + "  " + memory_text());
 }
 
+void Trainer::tell_broken_images() {
+  constexpr std::size_t kMost = 10;
+  std::vector<std::string> fresh;
+  for (const Dataset* data : {&parts_.train, &parts_.test}) {
+    for (const std::string& broken : data->broken_images()) {
+      if (told_broken_.insert(broken).second) fresh.push_back(broken);
+    }
+  }
+  for (std::size_t n = 0; n < std::min(kMost, fresh.size()); ++n) parts_.progress.line("left out: " + fresh[n]);
+  if (fresh.size() > kMost) parts_.progress.line("left out: " + std::to_string(fresh.size() - kMost) + " more");
+}
+
 void Trainer::run_batch(Batch& batch) {
   stage_ = "forward of plugin " + parts_.detector.name();
+  clock_.begin("forward");
   const auto activations = parts_.detector.forward(batch.images);
   plugin::LossContext step{&batch.images, nullptr, run_.num_annotators > 0 ? &batch.crowd : nullptr, &batch.targets};
   plugin::Predictions predictions;
+  clock_.begin("hooks");
   if (parts_.hooks.needs_predictions()) {
     stage_ = "decode of plugin " + parts_.detector.name();
     predictions = parts_.detector.decode(*activations, hook_limits(), batch.size());
@@ -196,24 +219,29 @@ void Trainer::run_batch(Batch& batch) {
   parts_.hooks.before_loss(run_, step);
   if (is_pictured()) {
     stage_ = "drawing a picture";
+    clock_.begin("pictures");
     write_batch_picture(parts_.folder / "pictures" / ("batch_epoch_" + std::to_string(at_.epoch + 1) + ".png"), batch,
                         class_names(parts_.train.labels()));
   }
   stage_ = "loss of plugin " + parts_.detector.name();
+  clock_.begin("loss");
   const plugin::LossTerms terms = parts_.detector.loss(*activations, batch.targets);
   const double loss = terms.total.item<double>();
-  require_finite(loss, batch.images);
+  if (loss_scale_.is_exhausted()) require_finite(loss, batch.images);
   if (pending_ == 0) optimizer_.zero_grad();
   stage_ = "backward of plugin " + parts_.detector.name();
-  call_plugin("plugin '" + parts_.detector.name() + "'", "backward", [&] {
-    (settings_.accumulate > 1 ? terms.total / static_cast<double>(settings_.accumulate) : terms.total).backward();
-  });
+  clock_.begin("backward");
+  const double share = loss_scale_.factor() / static_cast<double>(settings_.accumulate);
+  call_plugin("plugin '" + parts_.detector.name() + "'", "backward",
+              [&] { (share == 1.0 ? terms.total : terms.total * share).backward(); });
+  clock_.begin("optimiser");
   ++pending_;
+  images_done_ += batch.size();
+  latest_terms_ = {terms.total.detach(), terms.parts};
+  if (!std::isfinite(loss)) return;  // the loss scale will be halved
   loss_sums_["loss"] += loss;
   for (const auto& [name, value] : terms.parts) loss_sums_[name] += value.item<double>();
   ++loss_count_;
-  images_done_ += batch.size();
-  latest_terms_ = {terms.total.detach(), terms.parts};
 }
 
 bool Trainer::is_pictured() const {
@@ -223,12 +251,15 @@ bool Trainer::is_pictured() const {
 void Trainer::run_optimizer(const plugin::Images& images) {
   stage_ = "optimiser step";
   const double rate = settings_.learning_rate.at(at_.step, steps_per_epoch_ * settings_.epochs);
-  require_finite(optimizer_.step(rate), images);
-  ema_.update();
+  const double norm = optimizer_.step(rate, loss_scale_.factor());
+  if (loss_scale_.is_exhausted()) require_finite(norm, images);
+  loss_scale_.after_step(std::isfinite(norm));
+  if (std::isfinite(norm)) ema_.update();
   pending_ = 0;
   ++at_.step;
   run_.step = at_.step;
   stage_ = "after_step";
+  clock_.begin("hooks");
   parts_.hooks.after_step(run_, latest_terms_);
 }
 
@@ -288,12 +319,15 @@ void Trainer::keep_if_best(const CocoEvalResult& evaluation) {
 
 void Trainer::finish_epoch(FitResult& result) {
   const double train_seconds = now_seconds() - epoch_started_;
+  clock_.begin("evaluation");
   std::optional<CocoEvalResult> evaluation = evaluate_epoch();
   for (const auto& [name, sum] : loss_sums_) run_.metrics["train/" + name] = sum / static_cast<double>(loss_count_);
   run_.metrics["train/learning_rate"] = settings_.learning_rate.at(at_.step - 1, steps_per_epoch_ * settings_.epochs);
   run_.metrics["train/images_per_second"] = static_cast<double>(images_done_) / std::fmax(train_seconds, 1e-9);
   stage_ = "after_epoch";
+  clock_.begin("hooks");
   parts_.hooks.after_epoch(run_);
+  for (const auto& [stage, seconds] : clock_.take()) run_.metrics["seconds/" + stage] = seconds;
   if (evaluation) keep_if_best(*evaluation);
   std::string line = "epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs);
   if (loss_count_ > 0) line += "  loss " + fixed(loss_sums_["loss"] / static_cast<double>(loss_count_), 3);
@@ -305,6 +339,8 @@ void Trainer::finish_epoch(FitResult& result) {
   }
   line += "  " + fixed(train_seconds, 1) + " s";
   parts_.progress.line(line);
+  tell_broken_images();
+  if (!told_broken_.empty()) run_.metrics["data/broken_images"] = static_cast<double>(told_broken_.size());
   log_->add(at_.epoch + 1, at_.step, run_.metrics);
   run_.metrics.clear();
   write_learning_curve(parts_.folder / "learning_curve.png", log_->records());
@@ -318,6 +354,7 @@ void Trainer::finish_epoch(FitResult& result) {
 
 void Trainer::save() {
   stage_ = "saving a checkpoint";
+  clock_.begin("saving");
   Checkpoint c;
   c.position = at_;
   c.config = parts_.config;
@@ -329,6 +366,10 @@ void Trainer::save() {
   c.best = best_;
   c.best_epoch = best_epoch_;
   c.random_state = random_source().get_state();
+  const torch::Device& device = parts_.detector.device();
+  if (!device.is_cpu()) c.device_random_state = random_source(device).get_state();
+  c.loss_scale = loss_scale_.factor();
+  c.loss_scale_good_steps = loss_scale_.good_steps();
   c.hooks = parts_.hooks.save_states();
   checkpoints_.save(c);
 }
@@ -344,9 +385,15 @@ void Trainer::restore(const Checkpoint& c) {
   try {
     auto source = random_source();
     source.set_state(c.random_state);
+    const torch::Device& device = parts_.detector.device();
+    if (!device.is_cpu() && c.device_random_state.defined()) {
+      auto on_device = random_source(device);
+      on_device.set_state(c.device_random_state);
+    }
   } catch (const std::exception& e) {
     throw UserError(ExitCode::data, "the checkpoint's random state is damaged: " + short_message(e));
   }
+  loss_scale_.restore(c.loss_scale, c.loss_scale_good_steps);
   at_ = c.position;
   best_ = c.best;
   best_epoch_ = c.best_epoch;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,10 @@
 #include "train/detector_handle.h"
 #include "train/ema.h"
 #include "train/fit_result.h"
+#include "train/mixed_precision.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
+#include "train/stage_clock.h"
 
 namespace bdc::host {
 
@@ -36,7 +39,8 @@ struct TrainSettings {
   std::int64_t checkpoint_every = 0;  ///< optimiser steps between checkpoints within an epoch; 0: at its end only
   double hook_min_score = 0.1;        ///< weaker predictions are not shown to hooks
   AugmentSettings augment;
-  int workers = 0;  ///< threads that load batches ahead
+  int workers = 0;              ///< threads that load batches ahead
+  bool half_precision = false;  ///< where that is safe; needs no change of the detector
   plugin::DecodeOptions limits;
 };
 
@@ -85,12 +89,14 @@ class Trainer {
   void save();
   void require_finite(double loss, const plugin::Images& images);
   void show_progress();
+  void tell_broken_images();
   [[nodiscard]] plugin::DecodeOptions hook_limits() const;
   [[nodiscard]] bool is_pictured() const;
 
   TrainerParts parts_;
   TrainSettings settings_;
   Optimizer optimizer_;
+  LossScale loss_scale_;
   plugin::RunContext run_;
   Ema ema_;
   CheckpointStore checkpoints_;
@@ -106,6 +112,8 @@ class Trainer {
   std::map<std::string, double> loss_sums_;
   std::int64_t loss_count_ = 0, images_done_ = 0;
   double epoch_started_ = 0;
+  StageClock clock_;
+  std::set<std::string> told_broken_;
 };
 
 }  // namespace bdc::host

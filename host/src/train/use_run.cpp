@@ -2,8 +2,8 @@
 
 #include <torch/nn.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "app/user_error.h"
 #include "bdc/core/io/coco.h"
@@ -27,12 +27,16 @@ void append(const DetectedBoxes& seen, Predictions& out) {
   out.class_probs.insert(out.class_probs.end(), seen.class_probs.begin(), seen.class_probs.end());
 }
 
-/// A name in a flat folder that no other image has: the file's own, or with its number in front when that is taken.
-std::string flat_name(const std::vector<ImageRecord>& images, std::size_t i, const std::string& extension) {
-  const std::string stem = fs::path(images[i].file).stem().string();
-  const auto twins = std::count_if(images.begin(), images.end(),
-                                   [&](const ImageRecord& r) { return fs::path(r.file).stem().string() == stem; });
-  return (twins > 1 ? std::to_string(i + 1) + "_" : "") + stem + extension;
+/// Names in a flat folder, one per image: the file's own, with the image's number in front where several share it.
+std::vector<std::string> flat_names(const std::vector<ImageRecord>& images, const std::string& extension) {
+  std::vector<std::string> names;
+  std::map<std::string, int> count;
+  for (const ImageRecord& image : images) ++count[names.emplace_back(fs::path(image.file).stem().string())];
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (count[names[i]] > 1) names[i] = std::to_string(i + 1) + "_" + names[i];
+    names[i] += extension;
+  }
+  return names;
 }
 
 /// Found objects in the form of a consensus: a COCO file that lists its images and classes by name, so that it can be
@@ -51,6 +55,7 @@ Targets as_targets(Predictions p) {
 /// One text file per image: class cx cy w h score, as shares of the image.
 void write_yolo(const fs::path& folder, const Targets& found, const CrowdData& labels) {
   fs::create_directories(folder);
+  const std::vector<std::string> files = flat_names(labels.images, ".txt");
   for (std::size_t i = 0; i < labels.images.size(); ++i) {
     std::string text;
     const double w = labels.images[i].width, h = labels.images[i].height;
@@ -61,7 +66,7 @@ void write_yolo(const fs::path& folder, const Targets& found, const CrowdData& l
                     (b.x1 + b.x2) / 2 / w, (b.y1 + b.y2) / 2 / h, b.width() / w, b.height() / h, found.score[n]);
       text += line;
     }
-    write_file_atomically(folder / flat_name(labels.images, i, ".txt"), text);
+    write_file_atomically(folder / files[i], text);
   }
   std::string names;
   for (const std::string& name : class_names(labels)) names += name + "\n";
@@ -71,6 +76,7 @@ void write_yolo(const fs::path& folder, const Targets& found, const CrowdData& l
 void write_pictures(const fs::path& folder, const Targets& found, const ImageListData& data) {
   fs::create_directories(folder);
   const CrowdData& labels = data.labels();
+  const std::vector<std::string> files = flat_names(labels.images, ".png");
   for (std::size_t i = 0; i < labels.images.size(); ++i) {
     cv::Mat image;
     try {
@@ -91,15 +97,15 @@ void write_pictures(const fs::path& folder, const Targets& found, const ImageLis
                        1.0});
     }
     draw_boxes(picture, drawn);
-    write_picture(folder / flat_name(labels.images, i, ".png"), picture);
+    write_picture(folder / files[i], picture);
   }
 }
 
 }  // namespace
 
 Validation validate_run(const fs::path& run, const std::vector<std::string>& sets, const fs::path& picture,
-                        const Catalog& catalog, Progress& progress) {
-  TrainedDetector trained = open_trained(run, catalog);
+                        const std::string& device, const Catalog& catalog, Progress& progress) {
+  TrainedDetector trained = open_trained(run, catalog, device);
   Json config = with_sets(trained.config, sets);
   const TrainSettings settings = train_settings(config);
   // Only the evaluation images are wanted: where they are files of their own, nothing else needs to be there.
@@ -139,7 +145,7 @@ Validation validate_run(const fs::path& run, const std::vector<std::string>& set
 }
 
 PredictSummary predict_images(const PredictRequest& request, const Catalog& catalog, Progress& progress) {
-  TrainedDetector trained = open_trained(request.run, catalog);
+  TrainedDetector trained = open_trained(request.run, catalog, request.device);
   TrainSettings settings = train_settings(with_sets(trained.config, {}));
   settings.limits.min_score = request.min_score;
   const ImageListData data(find_images(request.images), trained.classes);

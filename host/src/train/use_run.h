@@ -19,15 +19,17 @@ struct Validation {
 };
 
 /// Judges a run folder or weight file on the evaluation images of its config, changed by `sets` (--set). picture: PNG
-/// of precision over recall, or empty. Throws UserError: exit 3 when there are no such images, exit 4 when the classes
-/// are others.
+/// of precision over recall, or empty. device: as train.device. Throws UserError: exit 3 when there are no such images,
+/// exit 4 when the classes are others.
 [[nodiscard]] Validation validate_run(const std::filesystem::path& run, const std::vector<std::string>& sets,
-                                      const std::filesystem::path& picture, const Catalog& catalog, Progress& progress);
+                                      const std::filesystem::path& picture, const std::string& device,
+                                      const Catalog& catalog, Progress& progress);
 
 struct PredictRequest {
   std::filesystem::path run;
   std::vector<std::string> images;  ///< files, folders, patterns
   double min_score = 0.25;
+  std::string device = "auto";                         ///< as train.device
   std::string coco_file, yolo_folder, picture_folder;  ///< what to write; empty: not that
 };
 

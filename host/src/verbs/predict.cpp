@@ -41,6 +41,8 @@ void add_predict(CLI::App& app, Action& action) {
   verb->add_option("--yolo", request->yolo_folder, "write a text file per image into this folder")->type_name("DIR");
   verb->add_option("--pictures", request->picture_folder, "draw the boxes into pictures here")->type_name("DIR");
   verb->add_option("--min-score", request->min_score, "leave out weaker ones (0.25)")->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--device", request->device, "cpu, cuda or cuda:N; default: CUDA where there is one")
+      ->type_name("DEVICE");
   verb->add_flag("-q,--quiet", *quiet, "no progress, no summary");
   verb->footer(
       "Example:\n"

@@ -53,8 +53,8 @@ Json json_report(const RunReport& report) {
 }
 
 struct Flags {
-  std::string resume, data, images;
-  bool quiet = false, json = false;
+  std::string resume, data, images, device;
+  bool amp = false, quiet = false, json = false;
 };
 
 /// The run that changed last: --resume auto.
@@ -78,14 +78,18 @@ std::filesystem::path newest_run() {
 int train(ConfigRequest request, const SearchRequest& search, const Flags& flags) {
   if (!flags.data.empty()) request.sets.push_back("data.labels=" + flags.data);
   if (!flags.images.empty()) request.sets.push_back("data.images=" + flags.images);
+  if (!flags.device.empty()) request.sets.push_back("train.device=" + flags.device);
+  if (flags.amp) request.sets.emplace_back("train.amp=true");
   const Catalog catalog = Catalog::read(search);
   std::optional<std::filesystem::path> resume;
   Json config;
   std::string demo;
   if (!flags.resume.empty()) {
     if (request.file || !request.plugin.empty() || !request.hooks.empty() || !request.sets.empty()) {
-      throw UserError(ExitCode::usage,
-                      "--resume goes on with the run's own config; leave out --config, --plugin, --hook and --set");
+      throw UserError(
+          ExitCode::usage,
+          "--resume goes on with the run's own config; leave out --config, --plugin, --hook, --set and what "
+          "stands for a --set (--data, --images, --device, --amp)");
     }
     resume = flags.resume == "auto" ? newest_run() : std::filesystem::path(flags.resume);
     config = with_sets(config_of_run(*resume), {});
@@ -117,6 +121,9 @@ void add_train(CLI::App& app, Action& action) {
   verb->add_option("-d,--data", flags->data, "labels to train on (data.labels); default: built-in shapes")
       ->type_name("PATH");
   verb->add_option("--images", flags->images, "folder with their images (data.images)")->type_name("DIR");
+  verb->add_option("--device", flags->device, "cpu, cuda or cuda:N (train.device); default: CUDA where there is one")
+      ->type_name("DEVICE");
+  verb->add_flag("--amp", flags->amp, "half precision where that is safe (train.amp)");
   verb->add_option("--resume", flags->resume, "go on with the run in this folder; auto: the latest in runs/")
       ->type_name("RUN|auto");
   verb->add_flag("-q,--quiet", flags->quiet, "no progress, no table");

@@ -10,14 +10,15 @@ namespace bdc::host {
 namespace {
 
 struct Flags {
-  std::string what, picture;
+  std::string what, picture, device = "auto";
   std::vector<std::string> sets;
   bool quiet = false, json = false;
 };
 
 int val(const Flags& flags, const SearchRequest& search) {
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
-  const Validation result = validate_run(flags.what, flags.sets, flags.picture, Catalog::read(search), progress);
+  const Validation result =
+      validate_run(flags.what, flags.sets, flags.picture, flags.device, Catalog::read(search), progress);
   const CocoEvalResult& evaluation = result.evaluation;
   if (flags.json) {
     Json out = {{"weights", result.weights}, {"images", result.images}};
@@ -46,6 +47,8 @@ void add_val(CLI::App& app, Action& action) {
       ->take_all()
       ->allow_extra_args(false);
   verb->add_option("--picture", flags->picture, "draw precision over recall into this PNG")->type_name("FILE");
+  verb->add_option("--device", flags->device, "cpu, cuda or cuda:N; default: CUDA where there is one")
+      ->type_name("DEVICE");
   verb->add_flag("-q,--quiet", flags->quiet, "no progress");
   verb->add_flag("--json", flags->json, "print the result as JSON");
   verb->footer(

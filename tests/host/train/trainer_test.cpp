@@ -145,6 +145,37 @@ TEST(Trainer, HooksSeePredictionsAndMayReplaceTargets) {
   EXPECT_NO_THROW((void)trainer.fit());
 }
 
+TEST(Trainer, TheSecondsOfEveryStageAddUpToTheEpoch) {
+  SmallRun run;
+  const double before = now_seconds();
+  (void)run.fit();
+  const double elapsed = now_seconds() - before;
+  double sum = 0;
+  for (const Json& record : read_metrics(run.folder.path())) {
+    for (const char* stage : {"loading", "forward", "hooks", "loss", "backward", "optimiser", "evaluation"}) {
+      const std::string key = std::string("seconds/") + stage;
+      ASSERT_TRUE(record.contains(key)) << key;
+      EXPECT_GE(record[key].get<double>(), 0) << key;
+      sum += record[key].get<double>();
+    }
+  }
+  EXPECT_GT(sum, 0);
+  EXPECT_LE(sum, elapsed);
+}
+
+TEST(Trainer, HalfPrecisionTrainsAndKeepsFloatWeights) {
+  SmallRun run;
+  run.settings.half_precision = true;
+  const FitResult result = run.fit();
+  EXPECT_FALSE(result.interrupted);
+  const Checkpoint saved = run.checkpoint();
+  for (const auto& [name, tensor] : saved.model) {
+    if (!tensor.is_floating_point()) continue;
+    EXPECT_EQ(tensor.scalar_type(), torch::kFloat32) << name;
+    EXPECT_TRUE(torch::isfinite(tensor).all().item<bool>()) << name;
+  }
+}
+
 TEST(Schedule, WarmsUpThenFallsToItsFinalShare) {
   for (const char* schedule : {"cosine", "linear", "step"}) {
     LearningRate rate;

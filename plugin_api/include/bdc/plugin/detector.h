@@ -45,6 +45,8 @@ struct ParameterGroup {
 /// - A batch without targets has a finite, differentiable loss.
 /// - All randomness comes from LibTorch's default generator: the same seed gives the same bits.
 /// - All state is in module(): copying its parameters and buffers copies the detector.
+/// With train.amp, forward, decode and loss run under LibTorch's autocast: what convolutions and matrix products give
+/// is then half precision, and a detector casts to float32 where that is not enough.
 /// May throw std:: or c10:: exceptions; the host reports them with the plugin's name and the stage. One thread at a
 /// time uses a detector, not always the same one.
 class Detector {
