@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "bdc/core/error.h"
+#include "io/text.h"
 
 namespace bdc {
 namespace {
@@ -30,7 +31,9 @@ std::unordered_map<std::string, std::int32_t> index_by_name(const std::vector<Cl
 }
 
 void add_evidence(AnnotatorEvidence& to, const AnnotatorEvidence& from) {
+  if (to.name.empty()) to.name = from.name;
   to.images += from.images;
+  to.judged += from.judged;
   to.annotations += from.annotations;
   to.box.merge(from.box);
   to.found += from.found;
@@ -70,6 +73,17 @@ bool class_is_used(const ConfusionColumns& counts, std::size_t wanted) {
     }
   }
   return false;
+}
+
+/// "a", "b", "c" and 12 more
+std::string known_classes(const std::vector<ClassRecord>& classes) {
+  constexpr std::size_t kShown = 5;
+  std::string text;
+  for (std::size_t j = 0; j < std::min(classes.size(), kShown); ++j) {
+    text += (text.empty() ? "" : ", ") + in_quotes(class_key(classes[j]));
+  }
+  if (classes.size() > kShown) text += " and " + std::to_string(classes.size() - kShown) + " more";
+  return text.empty() ? "it has none" : text;
 }
 
 bool same_priors(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b) {
@@ -120,7 +134,7 @@ double AnnotatorPosteriors::mean_recall(std::size_t k) const {
 }
 
 double AnnotatorPosteriors::mean_spurious_per_image(std::size_t k) const {
-  return (spurious_prior.shape + annotators[k].spurious) / (spurious_prior.rate + annotators[k].images);
+  return (spurious_prior.shape + annotators[k].spurious) / (spurious_prior.rate + annotators[k].judged);
 }
 
 std::size_t AnnotatorPosteriors::find(const ExternalId& id) const {
@@ -131,14 +145,17 @@ std::size_t AnnotatorPosteriors::find(const ExternalId& id) const {
 }
 
 AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b) {
+  const auto named = [](const AnnotatorPosteriors& p) { return p.source.empty() ? "annotator posteriors" : p.source; };
   if (a.profile != b.profile) {
-    throw DataError("annotator posteriors of the profiles \"" + a.profile + "\" and \"" + b.profile +
-                    "\" cannot be merged: they measure box errors differently");
+    throw DataError(named(b) + ": /profile: expected \"" + a.profile + "\" as in " + named(a) + ", found \"" +
+                    b.profile + "\"; profiles measure box errors differently, so that their files cannot be merged");
   }
   if (!same_priors(a, b)) {
-    throw DataError("annotator posteriors with different priors cannot be merged: learn both with the same settings");
+    throw DataError(named(b) + ": /priors: expected the priors of " + named(a) +
+                    ", found others; files can be merged when both were learnt with the same settings");
   }
   AnnotatorPosteriors result = a;
+  if (!b.source.empty()) result.source += (a.source.empty() ? "" : " and ") + b.source;
   auto class_index = index_by_name(a.classes);
   std::vector<std::int32_t> keep(a.classes.size()), new_class;
   for (std::size_t j = 0; j < keep.size(); ++j) keep[j] = static_cast<std::int32_t>(j);
@@ -172,6 +189,13 @@ AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosterior
   return result;
 }
 
+void require_profile(const AnnotatorPosteriors& prior, const std::string& profile) {
+  if (prior.profile == profile) return;
+  throw DataError((prior.source.empty() ? "the prior" : prior.source) + ": /profile: expected \"" + profile +
+                  "\", the profile of this run, found \"" + prior.profile +
+                  "\"; profiles measure box errors differently: use the same one for both");
+}
+
 AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const CrowdData& crowd) {
   AnnotatorPosteriors result = posteriors;
   result.classes = crowd.classes;
@@ -182,9 +206,10 @@ AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const Cr
     const auto found = class_index.find(class_key(posteriors.classes[j]));
     new_class.push_back(found == class_index.end() ? -1 : found->second);
     if (new_class.back() < 0 && class_is_used(posteriors.confusion, j)) {
-      throw DataError("the prior knows class \"" + class_key(posteriors.classes[j]) +
-                      "\", which is not a class of this data set (" + std::to_string(J) +
-                      " known); a prior must come from a data set with the same class names");
+      throw DataError((posteriors.source.empty() ? "the prior" : posteriors.source) + ": /classes/" +
+                      std::to_string(j) + ": expected a class of this data set (" + known_classes(crowd.classes) +
+                      "), found " + in_quotes(class_key(posteriors.classes[j])) +
+                      "; a prior must come from a data set with the same class names");
     }
   }
   const auto index = index_by_id(posteriors.annotators);

@@ -1,5 +1,6 @@
+#include <algorithm>
 #include <cmath>
-#include <istream>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -7,6 +8,9 @@
 
 #include "bdc/core/annotator_posteriors.h"
 #include "bdc/core/error.h"
+#include "bdc/core/method.h"
+#include "io/files.h"
+#include "io/text.h"
 
 namespace bdc {
 namespace {
@@ -16,6 +20,7 @@ using nlohmann::json;
 constexpr const char* kFormat = "bdc_annotators";
 constexpr int kVersion = 1;
 constexpr double kSmallestCount = 1e-6;
+constexpr double kLargestNumber = 1e15;  // sums and squares of such numbers stay finite, and so do sums of many files
 constexpr std::size_t kMostClasses = 100000;
 constexpr std::size_t kMostValues = 500000000;  // columns x classes: 4 GB
 
@@ -28,6 +33,14 @@ json id_to_json(const ExternalId& id) {
   }
 }
 
+/// A value for messages; never deeper than its first level, whatever a hostile file nests.
+std::string shown(const json& value) {
+  if (value.is_string()) return in_quotes(value.get_ref<const std::string&>());
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return value.empty() ? "an empty array" : "an array of " + std::to_string(value.size());
+  return value.dump();
+}
+
 /// A place in the file, for messages.
 class Place {
  public:
@@ -35,15 +48,14 @@ class Place {
       : source_(source), value_(value), path_(std::move(path)) {}
 
   [[noreturn]] void fail(const std::string& expected) const {
-    std::string found = value_.dump(-1, ' ', false, json::error_handler_t::replace);
-    if (found.size() > 60) found = found.substr(0, 57) + "...";
-    throw DataError(source_ + ": " + path_ + ": expected " + expected + ", found " + found);
+    throw DataError(source_ + ": " + path_ + ": expected " + expected + ", found " + shown(value_));
   }
   [[nodiscard]] Place member(const std::string& name) const {
     if (!value_.is_object()) fail("an object");
     const auto found = value_.find(name);
     if (found == value_.end())
-      throw DataError(source_ + ": " + path_ + ": expected a member \"" + name + "\", found none");
+      throw DataError(source_ + ": " + (path_.empty() ? "" : path_ + ": ") + "expected the member \"" + name +
+                      "\", found none");
     return {source_, *found, path_ + "/" + name};
   }
   [[nodiscard]] bool has(const std::string& name) const { return value_.is_object() && value_.contains(name); }
@@ -51,14 +63,15 @@ class Place {
     if (!value_.is_array()) fail("an array");
     return value_.size();
   }
+  [[nodiscard]] bool is_triple() const { return value_.is_array() && value_.size() == 3; }
   [[nodiscard]] Place element(std::size_t n) const { return {source_, value_[n], path_ + "/" + std::to_string(n)}; }
   [[nodiscard]] double number(double low) const {
     if (!value_.is_number()) fail("a number");
     const double v = value_.get<double>();
-    if (!std::isfinite(v) || v < low) fail("a finite number of at least " + json(low).dump());
+    if (!(v >= low && v <= kLargestNumber)) fail("a number from " + limit_text(low) + " to 1e15");
     return v;
   }
-  [[nodiscard]] double any_number() const { return number(-std::numeric_limits<double>::max()); }
+  [[nodiscard]] double any_number() const { return number(-kLargestNumber); }
   [[nodiscard]] double positive() const {
     const double v = number(0);
     if (!(v > 0)) fail("a positive number");
@@ -92,6 +105,8 @@ class Place {
   }
 
  private:
+  static std::string limit_text(double low) { return low < 0 ? "-1e15" : "0"; }
+
   const std::string& source_;
   const json& value_;
   std::string path_;
@@ -125,7 +140,7 @@ RawAnnotator read_annotator(const Place& place) {
   const Place confusion = place.member("confusion");
   for (std::size_t n = 0; n < confusion.size(); ++n) {
     const Place cell = confusion.element(n);
-    if (cell.size() != 3) cell.fail("[true class, given class, count]");
+    if (!cell.is_triple()) cell.fail("[true class, given class, count]");
     raw.cells.push_back({cell.element(0).index(kMostClasses), cell.element(1).index(kMostClasses)});
     raw.counts.push_back(cell.element(2).number(0));
   }
@@ -134,6 +149,7 @@ RawAnnotator read_annotator(const Place& place) {
     e.found = existence.member("found").number(0);
     e.missed = existence.member("missed").number(0);
     e.spurious = existence.member("spurious").number(0);
+    e.judged = existence.has("images") ? existence.member("images").number(0) : e.images;
   }
   return raw;
 }
@@ -157,7 +173,61 @@ void read_priors(const Place& root, AnnotatorPosteriors& result) {
   }
 }
 
+std::string known_profile(const Place& place) {
+  std::string known;
+  for (const MethodEntry& profile : bdc_profiles()) {
+    if (place.text() == profile.name) return profile.name;
+    known += (known.empty() ? "" : ", ") + profile.name;
+  }
+  place.fail("one of " + known);
+}
+
+/// The file but for its annotators. They are taken as they are parsed and left out of the tree: memory follows what is
+/// kept. What is wrong with the first bad one goes to `wrong`: first it must be known whether this is such a file.
+json parse_root(std::istream& in, const std::string& source, std::vector<RawAnnotator>& raw, std::string& wrong) {
+  std::set<std::string> keys;
+  std::string key;
+  const auto take = [&](int depth, json::parse_event_t event, json& value) {
+    using Event = json::parse_event_t;
+    if (event == Event::key && depth == 1) {
+      key = value.get<std::string>();
+      if (!keys.insert(key).second) {
+        throw DataError(source + ": expected the member " + in_quotes(key) + " once, found it twice");
+      }
+    }
+    const bool is_element = depth == 2 && key == "annotators" &&
+                            (event == Event::object_end || event == Event::array_end || event == Event::value);
+    if (!is_element) return true;
+    if (!wrong.empty()) return false;
+    try {
+      const Place place(source, value, "/annotators/" + std::to_string(raw.size()));
+      if (event != Event::object_end) place.fail("an object");
+      raw.push_back(read_annotator(place));
+    } catch (const DataError& error) {
+      wrong = error.what();
+    }
+    return false;
+  };
+  if (in.peek() == std::istream::traits_type::eof()) {
+    throw DataError(source + ": expected a JSON file of annotator posteriors, found an empty file");
+  }
+  try {
+    return json::parse(in, take);
+  } catch (const json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    const std::string what = error.what();
+    const std::size_t from = what.find("] ");
+    throw DataError(source + ": expected a JSON file of annotator posteriors, found a " +
+                    printable(shorten(from == std::string::npos ? what : what.substr(from + 2), 300)));
+  }
+}
+
 }  // namespace
+
+AnnotatorPosteriors read_annotator_posteriors(const std::string& file) {
+  std::ifstream in = open_input(file);
+  return read_annotator_posteriors(in, file);
+}
 
 void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& p) {
   json priors = {
@@ -200,7 +270,8 @@ void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& p)
         {"box", {{"count", e.box.count}, {"deviation_sum", e.box.sum}, {"deviation_products", e.box.cross}}},
         {"confusion", std::move(confusion)}};
     if (p.has_existence) {
-      annotator["existence"] = {{"found", e.found}, {"missed", e.missed}, {"spurious", e.spurious}};
+      annotator["existence"] = {
+          {"images", e.judged}, {"found", e.found}, {"missed", e.missed}, {"spurious", e.spurious}};
       summary["recall"] = p.mean_recall(k);
       summary["spurious_per_image"] = p.mean_spurious_per_image(k);
     }
@@ -212,33 +283,26 @@ void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& p)
 
 AnnotatorPosteriors read_annotator_posteriors(std::istream& in, const std::string& source) {
   std::vector<RawAnnotator> raw;
-  std::string top_key;
-  json root;
-  try {
-    // Annotators are taken as they are parsed and left out of the tree: memory follows what is kept.
-    root = json::parse(in, [&](int depth, json::parse_event_t event, json& value) {
-      if (event == json::parse_event_t::key && depth == 1) top_key = value.get<std::string>();
-      if (event == json::parse_event_t::object_end && depth == 2 && top_key == "annotators") {
-        raw.push_back(read_annotator({source, value, "/annotators/" + std::to_string(raw.size())}));
-        return false;
-      }
-      return true;
-    });
-  } catch (const json::exception& error) {
-    throw DataError(source + ": expected a JSON file of annotator posteriors: " + error.what());
-  }
+  std::string wrong;
+  const json root = parse_root(in, source, raw, wrong);
   const Place place(source, root, "");
   if (!root.is_object() || !root.contains("format") || root["format"] != kFormat) {
-    throw DataError(source + ": /format: expected \"" + kFormat + "\"; this is not a file of annotator posteriors");
+    throw DataError(source + ": /format: expected \"" + kFormat + "\", found " +
+                    (!root.is_object()          ? shown(root) + " instead of an object"
+                     : !root.contains("format") ? "no such member"
+                                                : shown(root["format"])) +
+                    "; expected a file that `aggregate --annotators` wrote");
   }
-  if (place.member("version").number(0) != kVersion) {
-    place.member("version").fail("1, the version this program knows (a newer program wrote the file)");
+  if (root.contains("version") && root["version"] != kVersion) {
+    place.member("version").fail("1, the one version that this program reads");
   }
-  const Place rest = place.member("annotators");
-  if (rest.size() != 0) rest.element(0).fail("an object");
+  static_cast<void>(place.member("version"));
+  if (!wrong.empty()) throw DataError(wrong);
+  static_cast<void>(place.member("annotators").size());
 
   AnnotatorPosteriors result;
-  result.profile = place.member("profile").text();
+  result.source = source;
+  result.profile = known_profile(place.member("profile"));
   read_priors(place, result);
   const Place classes = place.member("classes");
   if (classes.size() > kMostClasses) classes.fail("at most " + std::to_string(kMostClasses) + " classes");
@@ -252,7 +316,7 @@ AnnotatorPosteriors read_annotator_posteriors(std::istream& in, const std::strin
   for (std::size_t k = 0; k < raw.size(); ++k) {
     const std::string where = source + ": /annotators/" + std::to_string(k);
     if (!ids.emplace(raw[k].evidence.id.is_integer, raw[k].evidence.id.text).second) {
-      throw DataError(where + "/id: expected an id used once, found " + raw[k].evidence.id.text + " again");
+      throw DataError(where + "/id: expected an id used once, found " + in_quotes(raw[k].evidence.id.text) + " again");
     }
     std::map<std::size_t, std::vector<double>> columns;
     for (std::size_t n = 0; n < raw[k].cells.size(); ++n) {
@@ -266,10 +330,15 @@ AnnotatorPosteriors read_annotator_posteriors(std::istream& in, const std::strin
         throw DataError(where + "/confusion: expected fewer than " + std::to_string(kMostValues) +
                         " numbers in all confusion matrices");
       }
-      column.resize(J, 0.0);
-      column[truth] += raw[k].counts[n];
+      column.resize(J, -1.0);
+      if (column[truth] >= 0) {
+        throw DataError(where + "/confusion/" + std::to_string(n) + ": expected each pair of classes once, found [" +
+                        std::to_string(truth) + ", " + std::to_string(given) + "] again");
+      }
+      column[truth] = raw[k].counts[n];
     }
-    for (const auto& [given, values] : columns) {
+    for (auto& [given, values] : columns) {
+      for (double& value : values) value = std::max(value, 0.0);
       result.confusion.label.push_back(static_cast<std::int32_t>(given));
       result.confusion.value.insert(result.confusion.value.end(), values.begin(), values.end());
     }

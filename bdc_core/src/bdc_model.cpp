@@ -61,7 +61,7 @@ BdcModel::BdcModel(const CrowdData& crowd, const BdcParameters& parameters, cons
   box_posterior_.resize(K);
   box_sums_.resize(K);
   for (std::size_t k = 0; k < K; ++k) {
-    set_box_posterior(k, prior_ != nullptr ? prior_->annotators[k].box : BoxErrorSums{});
+    set_box_posterior(k, {});
   }
   start_confusion();
 }
@@ -183,7 +183,9 @@ void BdcModel::prior_columns(std::size_t k, double* alpha0) const {
 
 void BdcModel::set_box_posterior(std::size_t k, const BoxErrorSums& sums) {
   box_sums_[k] = sums;
-  BoxPosterior posterior = update_box_posterior(parameters_.box, sums);
+  BoxErrorSums all = sums;
+  if (prior_ != nullptr) all.merge(prior_->annotators[k].box);
+  BoxPosterior posterior = update_box_posterior(parameters_.box, all);
   for (std::size_t i = 0; i < 4; ++i) {
     const double limit = parameters_.box_mean_limit[i];
     if (limit > 0) posterior.mean[i] = std::clamp(posterior.mean[i], -limit, limit);
@@ -310,7 +312,6 @@ AnnotatorPosteriors BdcModel::summary(const char* profile, ConfusionColumns coun
   result.annotators.resize(crowd_.annotators.size());
   for (std::size_t k = 0; k < result.annotators.size(); ++k) {
     AnnotatorEvidence& evidence = result.annotators[k];
-    if (prior_ != nullptr) evidence = prior_->annotators[k];
     evidence.id = crowd_.annotators[k].id;
     evidence.name = crowd_.annotators[k].name;
     evidence.box = box_sums_[k];
@@ -327,7 +328,6 @@ void BdcModel::fill_counts(ConfusionColumns& counts, int threads) const {
     for (std::size_t k = begin; k < end; ++k) {
       double* mine = counts.value.data() + expected_.begin[k] * num_classes_;
       confusion_counts(k, mine);
-      add_earlier_counts(k, mine);
     }
   });
 }

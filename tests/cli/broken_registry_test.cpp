@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
             "name_twice",
             R"({"schema_version": 1, "plugins": [{"name": "x", "library": "a.so"}, {"name": "x", "library": "b.so"}]})",
             3,
-            {"plugins[1].name: 'x' is in the list twice"}},
+            {"registry.json: plugins[1].name: 'x' is in the list twice, here and in plugins[0]"}},
         Case{"nested_deeply", std::string(100, '[') + std::string(100, ']'), 3, {"nested deeper than 64"}},
         Case{"missing_file", kPluginX, 5, {"plugin 'x'", "lib/x.so: no such file"}},
         Case{"folder_named_so",
@@ -199,6 +199,41 @@ TEST(PluginSearch, TwoPluginsOfOneNameAreAnErrorThatNamesBothFiles) {
   EXPECT_NE(outcome.err.find("two plugins are named 'minimal'"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("a/minimal.so"), std::string::npos);
   EXPECT_NE(outcome.err.find("b/minimal.so"), std::string::npos);
+}
+
+TEST(PluginSearch, TwoPluginsOfOneNameAreNamedWithThePlacesThatListThem) {
+  const TemporaryFolder folder;
+  folder.write("registry.json",
+               R"({"schema_version": 1, "plugins": [{"name": "minimal", "library": "a/minimal.so"}]})");
+  for (const char* sub : {"a", "b"}) {
+    fs::create_directories(folder.path() / sub);
+    fs::copy(BDC_BUILD_FOLDER "/plugins/minimal.so", folder.path() / sub / "minimal.so");
+  }
+  const auto outcome = run_host({"plugins", "info", "minimal", "--plugin-path", "b"}, folder.path());
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(outcome.err.find("a/minimal.so (registry.json: plugins[0])"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("b/minimal.so (found in its folder)"), std::string::npos) << outcome.err;
+}
+
+TEST(PluginSearch, OptionsOfTheRegistryAreWrongInTheRegistry) {
+  const TemporaryFolder folder;
+  folder.write("registry.json", R"({"schema_version": 1, "plugins": [{"name": "minimal", "library": ")" BDC_BUILD_FOLDER
+                                R"(/plugins/minimal.so", "options": {"widht": 8}}]})");
+  const auto outcome = run_host({"config", "--plugin", "minimal"}, folder.path());
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(outcome.err.find("registry.json: plugins[0].options.widht: unknown option; did you mean 'width'?"),
+            std::string::npos)
+      << outcome.err;
+}
+
+TEST(PluginSearch, AMistypedHookGetsTheNearestBuiltInOne) {
+  const TemporaryFolder folder;
+  const auto hook = run_host({"config", "--plugin", "minimal", "--hook", "bcd"}, folder.path());
+  EXPECT_EQ(hook.exit_code, 5);
+  EXPECT_NE(hook.err.find("no hook is named 'bcd'; did you mean 'bdc'?"), std::string::npos) << hook.err;
+  const auto info = run_host({"plugins", "info", "soft_nsm"}, folder.path());
+  EXPECT_EQ(info.exit_code, 5);
+  EXPECT_NE(info.err.find("did you mean 'soft_nms'?"), std::string::npos) << info.err;
 }
 
 TEST(PluginSearch, ADroppedInPluginIsFoundByItsNoteWithoutAnyEdit) {

@@ -46,6 +46,20 @@ TEST(CommandLine, AnUnknownVerbIsAUsageError) {
   EXPECT_NE(outcome.err.find("--help"), std::string::npos);
 }
 
+TEST(CommandLine, AMistypedVerbOrOptionGetsTheNearestOne) {
+  const auto says = [](const std::vector<std::string>& words, const std::string& text) {
+    const auto outcome = run_host(words, "/");
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+  };
+  says({"agregate", "crowd.json", "-o", "x.json"}, "bdc-host has no verb 'agregate'; did you mean 'aggregate'?");
+  says({"plugins", "lst"}, "plugins has no verb 'lst'; did you mean 'list'?");
+  says({"xyzzyxyzzy"}, "bdc-host has no verb 'xyzzyxyzzy'; known: train, val");
+  says({"aggregate", "crowd.json", "--ouput", "x.json"}, "aggregate has no option '--ouput'; did you mean '--output'?");
+  says({"eval", "a.json", "b.json", "--max-det=5"}, "eval has no option '--max-det'; did you mean '--max-dets'?");
+  says({"--plugn", "minimal"}, "train has no option '--plugn'; did you mean '--plugin'?");
+}
+
 TEST(CommandLine, VersionTellsTheFingerprint) {
   const auto outcome = run_host({"version"}, "/");
   EXPECT_EQ(outcome.exit_code, 0);

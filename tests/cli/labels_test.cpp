@@ -191,6 +191,142 @@ TEST_F(Labels, MistakesOnTheCommandLineAreNamed) {
   EXPECT_FALSE(fs::exists(folder.path() / "x.json"));
 }
 
+TEST_F(Labels, NumbersOutOfRangeAreUsageErrors) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "-o", "c.json", "--annotators", "a.json"}).exit_code, 0);
+  const std::vector<std::vector<std::string>> all = {
+      {"annotators", "a.json", "--ends", "-1"},
+      {"annotators", "a.json", "--ends", "0"},
+      {"annotators", "a.json", "--ends", "2.5"},
+      {"validate", "crowd.json", "--examples", "-1"},
+      {"eval", "c.json", "truth.json", "--iou", "0"},
+      {"eval", "c.json", "truth.json", "--iou", "nan"},
+      {"eval", "c.json", "truth.json", "--iou", "50"},
+      {"eval", "c.json", "truth.json", "--max-dets", "0"},
+      {"eval", "c.json", "truth.json", "--threads", "-1"},
+      {"aggregate", "crowd.json", "--threads", "-1"},
+      {"aggregate", "crowd.json", "--threads", "100000"},
+      {"aggregate", "crowd.json", "--option", "max_rounds=0"},
+      {"aggregate", "crowd.json", "--option", "tolerance=-1"},
+      {"aggregate", "crowd.json", "--option", "min_existence=2"},
+  };
+  for (const auto& words : all) {
+    const auto outcome = host(words);
+    EXPECT_EQ(outcome.exit_code, 2) << words[1] << " " << words[words.size() - 2] << " " << words.back() << ": "
+                                    << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST_F(Labels, AnAnnotatorWhoseImagesNobodyElseSawHasSeenThem) {
+  json alone = crowd();
+  alone["annotators"] = {{{"id", "ann"}}};
+  for (const char* list : {"annotations", "assignments"}) {
+    json kept = json::array();
+    for (const auto& record : alone[list]) {
+      if (record["annotator_id"] == "ann") kept.push_back(record);
+    }
+    alone[list] = kept;
+  }
+  folder.write("alone.json", alone.dump());
+  const auto outcome = host({"aggregate", "alone.json", "--annotators", "a.json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("saw no image"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\nann            12     11"), std::string::npos) << outcome.out;
+  const json ann = read("a.json")["annotators"][0];
+  EXPECT_EQ(ann["images"], 12);
+  EXPECT_EQ(ann["annotations"], 11);
+  EXPECT_EQ(ann["existence"]["images"], 0) << "nothing there tells objects from inventions";
+  EXPECT_NE(host({"annotators", "a.json"}).out.find("\nann            12     11"), std::string::npos);
+}
+
+TEST_F(Labels, ACrowdForcedToBePlainCocoIsRefused) {
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"aggregate", "crowd.json", "--format", "coco"}, {"convert", "crowd.json", "x.json", "--from", "coco"}}) {
+    const auto outcome = host(words);
+    EXPECT_EQ(outcome.exit_code, 4);
+    EXPECT_NE(outcome.err.find("crowd.json:1: annotations[0]: expected plain COCO"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("read it as the format \"crowd\""), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(host({"validate", "crowd.json", "--format", "coco"}).exit_code, 4);
+  EXPECT_FALSE(fs::exists(folder.path() / "x.json"));
+}
+
+/// Files of annotators that are broken in every way a hand or a disk can break them, at each door that takes one.
+TEST_F(Labels, BrokenAnnotatorFilesAreNamedWithPlaceAndReason) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "--annotators", "good.json"}).exit_code, 0);
+  const json good = read("good.json");
+  const auto with = [&](const char* pointer, const json& value) {
+    json out = good;
+    out[json::json_pointer(pointer)] = value;
+    return out.dump();
+  };
+  json no_key = good;
+  no_key["annotators"][1].erase("box");
+  json alien = good;
+  alien["classes"][1]["name"] = "lorry";
+  const std::vector<std::pair<std::string, std::string>> broken = {
+      {"", "expected a JSON file of annotator posteriors, found an empty file"},
+      {good.dump().substr(0, 700), "expected a JSON file of annotator posteriors, found a parse error at line 1"},
+      {crowd().dump(), "/format: expected \"bdc_annotators\", found no such member"},
+      {with("/version", 7), "/version: expected 1, the one version that this program reads, found 7"},
+      {no_key.dump(), "/annotators/1: expected the member \"box\", found none"},
+      {with("/annotators/0/images", "12"), "/annotators/0/images: expected a number, found \"12\""},
+      {with("/annotators/0/images", -12), "/annotators/0/images: expected a number from 0 to 1e15, found -12"},
+      {with("/annotators/0/existence/found", nullptr), "/annotators/0/existence/found: expected a number, found null"},
+      {with("/annotators/0/box/count", 1e200), "/annotators/0/box/count: expected a number from 0 to 1e15"},
+      {with("/annotators/0/box/deviation_sum", {1, 2, 3}), "/box/deviation_sum: expected an array of 4 numbers"},
+      {with("/annotators/0/confusion", {{0, 5, 1.0}}), "/confusion/0: expected indices into the 2 classes"},
+      {with("/annotators/2/id", "ann"), "/annotators/2/id: expected an id used once, found \"ann\" again"},
+      {with("/profile", "mine"), "/profile: expected one of "},
+  };
+  const std::vector<std::vector<std::string>> doors = {
+      {"annotators", "bad.json"},
+      {"annotators", "good.json", "bad.json", "--merge", "out.json"},
+      {"aggregate", "crowd.json", "--prior", "bad.json", "-o", "out.json"}};
+  for (std::size_t n = 0; n < broken.size(); ++n) {  // each at one door, in turn: a start of the program takes a while
+    folder.write("bad.json", broken[n].first);
+    const auto outcome = host(doors[n % doors.size()]);
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("bdc-host: bad.json: ", 0), 0u) << outcome.err;
+    EXPECT_NE(outcome.err.find(broken[n].second), std::string::npos)
+        << "expected " << broken[n].second << "\nfound " << outcome.err;
+    EXPECT_FALSE(fs::exists(folder.path() / "out.json"));
+  }
+  folder.write("alien.json", alien.dump());
+  const auto outcome = host({"aggregate", "crowd.json", "--prior", "alien.json", "-o", "out.json"});
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_EQ(outcome.err.rfind("bdc-host: alien.json: /classes/1: expected a class of this data set (\"cat\", \"dog\"), "
+                              "found \"lorry\"",
+                              0),
+            0u)
+      << outcome.err;
+  EXPECT_EQ(host({"annotators", "."}).exit_code, 4);
+  EXPECT_EQ(host({"annotators", "gone.json"}).exit_code, 4);
+  EXPECT_EQ(host({"annotators", "good.json", "--merge", "good.json"}).exit_code, 2) << "would replace what is read";
+}
+
+TEST_F(Labels, MergedFilesHoldTheSumOfBoth) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "--annotators", "monday.json"}).exit_code, 0);
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "--prior", "monday.json", "--annotators", "tuesday.json"}).exit_code,
+            0);
+  ASSERT_EQ(host({"annotators", "monday.json", "tuesday.json", "--merge", "both.json"}).exit_code, 0);
+  const json monday = read("monday.json"), tuesday = read("tuesday.json"), both = read("both.json");
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_EQ(both["annotators"][k]["images"], 24) << "12 on each day: the prior is not counted again";
+    for (const char* key : {"images", "found", "missed", "spurious"}) {
+      const auto of = [&](const json& file) { return file["annotators"][k]["existence"][key].get<double>(); };
+      EXPECT_NEAR(of(both), of(monday) + of(tuesday), 1e-12) << key;
+    }
+  }
+  EXPECT_EQ(both["priors"], monday["priors"]);
+  const auto other = host({"aggregate", "crowd.json", "-q", "--option", "profile=paper", "--annotators", "paper.json"});
+  ASSERT_EQ(other.exit_code, 0) << other.err;
+  const auto mixed = host({"annotators", "monday.json", "paper.json"});
+  EXPECT_EQ(mixed.exit_code, 4);
+  EXPECT_NE(mixed.err.find("paper.json: /profile: expected \"absence_aware\" as in monday.json"), std::string::npos)
+      << mixed.err;
+}
+
 TEST_F(Labels, AFileThatBreaksOffIsNotMended) {
   const std::string whole = crowd().dump();
   const std::string cut = whole.substr(0, whole.size() / 2);

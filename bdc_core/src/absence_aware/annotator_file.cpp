@@ -34,7 +34,7 @@ AnnotatorPosteriors to_posteriors(const CrowdData& crowd, AbsenceAwareEvidence e
     AnnotatorEvidence& a = p.annotators[k];
     a.id = crowd.annotators[k].id;
     a.name = crowd.annotators[k].name;
-    a.images = s.images;
+    a.judged = s.images;
     a.found = s.found;
     a.missed = s.missed;
     a.spurious = s.spurious;
@@ -46,6 +46,7 @@ AnnotatorPosteriors to_posteriors(const CrowdData& crowd, AbsenceAwareEvidence e
       a.box.cross[packed(e, e)] = s.square[e];
     }
   }
+  for (const Assignment& a : crowd.assignments) p.annotators[static_cast<std::size_t>(a.annotator)].images += 1;
   for (const Annotation& a : crowd.annotations) p.annotators[static_cast<std::size_t>(a.annotator)].annotations += 1;
   p.confusion = std::move(evidence.confusion);
   p.confusion.begin.resize(K + 1);  // without the detector
@@ -58,7 +59,7 @@ AbsenceAwareEvidence to_evidence(const AnnotatorPosteriors& p) {
   AbsenceAwareEvidence evidence;
   for (const AnnotatorEvidence& a : p.annotators) {
     SourceEvidence s;
-    s.images = a.images;
+    s.images = a.judged;
     s.found = a.found;
     s.missed = a.missed;
     s.spurious = a.spurious;

@@ -32,10 +32,7 @@ class AbsenceAware : public AggregationMethod {
     options.keep_log_confusion = false;
     AbsenceAwareEvidence prior;
     if (input.prior != nullptr) {
-      if (input.prior->profile != kProfile) {
-        throw DataError("the prior was learnt with the profile \"" + input.prior->profile + "\", this is \"" +
-                        kProfile + "\": they measure box errors differently; use the same profile");
-      }
+      require_profile(*input.prior, kProfile);
       prior = to_evidence(aligned_with(*input.prior, *input.crowd));
       options.prior_evidence = &prior;
     }

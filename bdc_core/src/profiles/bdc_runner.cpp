@@ -101,12 +101,11 @@ class PredictionSource {
 };
 
 void check_prior(const AnnotatorPosteriors& prior, const char* profile, const BdcParameters& parameters) {
-  if (prior.profile != profile) {
-    throw DataError("the prior was learnt with the profile \"" + prior.profile + "\", this is \"" + profile +
-                    "\": they measure box errors differently; use the same profile");
-  }
+  require_profile(prior, profile);
   if (prior.box_prior.mean != parameters.box.mean) {
-    throw DataError("the prior was learnt with another prior mean of box errors; use the same settings");
+    throw DataError(
+        (prior.source.empty() ? "the prior" : prior.source) +
+        ": /priors/box/mean: expected the mean of this run's settings, found another; use the same settings");
   }
 }
 

@@ -289,9 +289,8 @@ class ModelWithRules : public Base {
     }
   }
 
-  void update_box(std::size_t k, BoxErrorSums& sums, AnnotatorPart& part) {
+  void update_box(std::size_t k, const BoxErrorSums& sums, AnnotatorPart& part) {
     if (Rules::keeps_posterior_without_matches && sums.count == 0) return;
-    if (this->prior_ != nullptr) sums.merge(this->prior_->annotators[k].box);
     const std::array<double, 4> before = this->box_posterior_[k].mean;
     this->set_box_posterior(k, sums);
     for (std::size_t i = 0; i < 4; ++i) {

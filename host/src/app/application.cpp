@@ -13,6 +13,7 @@
 #include "bdc/core/error.h"
 #include "doctor_process/doctor.h"
 #include "registry/loaded_plugin.h"
+#include "text/nearest.h"
 
 namespace bdc::host {
 namespace {
@@ -26,6 +27,28 @@ std::vector<std::string> with_default_verb(int argc, char** argv) {
     words.insert(words.begin(), "train");
   }
   return words;
+}
+
+/// For the first word that was not understood: the nearest verb or option where it stands, as a sentence; or "".
+std::string suggestion(CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(true);
+  if (words.empty()) return "";
+  const CLI::App* verb = &app;
+  while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
+  const std::string where = verb == &app ? "bdc-host" : verb->get_name();
+  const std::string word = words.front().substr(0, words.front().find('='));
+  std::vector<std::string> known;
+  if (!word.empty() && word[0] == '-') {
+    for (const CLI::Option* option : verb->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+      for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+    }
+    return where + " has no option '" + printable(word) + "'" + did_you_mean(word, known);
+  }
+  for (const CLI::App* inner : verb->get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(inner->get_name());
+  }
+  return known.empty() ? "" : where + " has no verb '" + printable(word) + "'" + did_you_mean(word, known);
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -59,7 +82,8 @@ int parse_and_run(int argc, char** argv) {
     app.parse(words);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    std::cerr << "bdc-host: " << e.what() << "\nRun with --help for what is understood.\n";
+    const std::string better = suggestion(app);
+    std::cerr << "bdc-host: " << (better.empty() ? e.what() : better) << "\nRun with --help for what is understood.\n";
     return static_cast<int>(ExitCode::usage);
   }
   for (const char* verb : {"train", "val", "predict"}) {

@@ -40,8 +40,8 @@ std::vector<std::string> bases_of(const Json& layer, const std::string& source) 
 }
 
 /// A config file on top of its bases. `open` is the chain of files that are being read, to find cycles; `files` counts
-/// all that were read, so that lists of lists of bases stay bounded.
-Json load_file(const fs::path& path, std::vector<fs::path>& open, int& files) {
+/// all that were read, so that lists of lists of bases stay bounded. `layers` gets each file, bases first.
+Json load_file(const fs::path& path, std::vector<fs::path>& open, int& files, std::vector<ConfigLayer>& layers) {
   std::error_code ignored;
   const fs::path canonical = fs::weakly_canonical(path, ignored);
   if (std::find(open.begin(), open.end(), canonical) != open.end()) {
@@ -56,9 +56,10 @@ Json load_file(const fs::path& path, std::vector<fs::path>& open, int& files) {
   check_layer(own, path.string());
   Json merged = Json::object();
   for (const auto& base : bases_of(own, path.string()))
-    merge(merged, load_file(path.parent_path() / base, open, files));
+    merge(merged, load_file(path.parent_path() / base, open, files, layers));
   own.erase("_base_");
   merge(merged, own);
+  layers.push_back({path.string(), own});
   open.pop_back();
   return merged;
 }
@@ -78,7 +79,8 @@ std::pair<std::string, std::string> split_once(const std::string& text, char at,
   return {text.substr(0, pos), text.substr(pos + 1)};
 }
 
-void apply_set(Json& config, const std::string& text) {
+/// Returns what the text sets.
+Json apply_set(Json& config, const std::string& text) {
   const auto [path, value_text] = split_once(text, '=', "--set", "path=value, for example train.epochs=3");
   const auto& keys = config_keys();
   const auto key =
@@ -98,10 +100,12 @@ void apply_set(Json& config, const std::string& text) {
   }
   check_layer(layer, "--set");
   merge(config, layer);
+  return layer;
 }
 
-/// A hook on the command line replaces the one of that name in the config, options given are merged over its.
-void apply_hook(Json& config, const std::string& text) {
+/// A hook on the command line replaces the one of that name in the config, options given are merged over its. Returns
+/// what the text says as a layer.
+Json apply_hook(Json& config, const std::string& text) {
   const auto colon = text.find(':');
   const std::string name = text.substr(0, colon);
   if (name.empty()) throw UserError(ExitCode::usage, "--hook " + printable(text) + ": expected NAME[:key=value,...]");
@@ -119,38 +123,45 @@ void apply_hook(Json& config, const std::string& text) {
       rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
     }
   }
-  check_layer(Json{{"hooks", Json::array({hook})}}, "--hook");
+  Json layer = {{"hooks", Json::array({hook})}};
+  check_layer(layer, "--hook");
   for (auto& existing : config["hooks"]) {
     if (existing["name"] == name) {
       merge(existing, hook);
-      return;
+      return layer;
     }
   }
   config["hooks"].push_back(hook);
+  return layer;
 }
 
 }  // namespace
 
-Json resolve_config(const ConfigRequest& request) {
+Json resolve_config(const ConfigRequest& request, std::vector<ConfigLayer>* layers) {
   Json config = default_config();
+  std::vector<ConfigLayer> all;
   if (request.file) {
     std::vector<fs::path> open;
     int files = 0;
-    merge(config, load_file(*request.file, open, files));
+    merge(config, load_file(*request.file, open, files, all));
   }
   if (!request.plugin.empty()) {
-    if (config["plugin"]["name"] != request.plugin) config["plugin"]["options"] = Json::object();
+    if (config["plugin"]["name"] != request.plugin) {
+      config["plugin"]["options"] = Json::object();
+      for (ConfigLayer& layer : all) layer.content.erase("plugin");
+    }
     config["plugin"]["name"] = request.plugin;
   }
-  for (const auto& hook : request.hooks) apply_hook(config, hook);
-  for (const auto& set : request.sets) apply_set(config, set);
+  for (const auto& hook : request.hooks) all.push_back({"--hook", apply_hook(config, hook)});
+  for (const auto& set : request.sets) all.push_back({"--set", apply_set(config, set)});
+  if (layers != nullptr) *layers = std::move(all);
   return config;
 }
 
 Json with_sets(const Json& config, const std::vector<std::string>& sets) {
   Json out = default_config();
   merge(out, config);
-  for (const auto& set : sets) apply_set(out, set);
+  for (const auto& set : sets) (void)apply_set(out, set);
   return out;
 }
 

@@ -17,10 +17,17 @@ struct ConfigRequest {
   std::vector<std::string> sets;   ///< --set path=value
 };
 
+/// What one file or one option of the command line says, and its name in messages: "train.json", "--set".
+struct ConfigLayer {
+  std::string source;
+  Json content;
+};
+
 /// Defaults, then the file with its bases, then --plugin, --hook, --set. Every layer is checked on its own, so an error
 /// names the file or option it is in. Throws UserError (exit 3; exit 2 for a --hook or --set that is not of its form).
-/// Options of plugins and hooks are checked later, when their schema is known.
-[[nodiscard]] Json resolve_config(const ConfigRequest& request);
+/// Options of plugins and hooks are checked later, when their schema is known: `layers`, where given, gets what was put
+/// together, lowest first, without options that --plugin has made void.
+[[nodiscard]] Json resolve_config(const ConfigRequest& request, std::vector<ConfigLayer>* layers = nullptr);
 
 /// A complete config with --set changes. A run's own config may lack keys that are newer than it: they get defaults.
 [[nodiscard]] Json with_sets(const Json& config, const std::vector<std::string>& sets);

@@ -139,8 +139,10 @@ void Catalog::add_registry_list(const Json& list, const char* key, Kind kind) {
       bad_registry(at + ".name", "'" + printable(entry.name, 64) +
                                      "' is not a plugin name (lower case letters, digits, _ and -, at most 64)");
     }
-    if (std::find(names.begin(), names.end(), entry.name) != names.end()) {
-      bad_registry(at + ".name", "'" + entry.name + "' is in the list twice");
+    const auto earlier = std::find(names.begin(), names.end(), entry.name);
+    if (earlier != names.end()) {
+      bad_registry(at + ".name", "'" + entry.name + "' is in the list twice, here and in " + key + "[" +
+                                     std::to_string(earlier - names.begin()) + "]");
     }
     names.push_back(entry.name);
     const std::string library = text_member(item, "library", at, true);
@@ -148,6 +150,7 @@ void Catalog::add_registry_list(const Json& list, const char* key, Kind kind) {
       bad_registry(at + ".library", "expected the path of a shared library");
     }
     entry.file = (registry_file_.parent_path() / library).lexically_normal();
+    entry.place = at;
     entry.description = text_member(item, "description", at, false);
     if (item.contains("options")) {
       if (!item["options"].is_object()) {
@@ -210,9 +213,9 @@ bool Catalog::has(const std::string& name, Kind kind) const {
                      [&](const PluginEntry& e) { return e.name == name && provides(e, kind); });
 }
 
-const PluginEntry& Catalog::find(const std::string& name, Kind kind) const {
+const PluginEntry& Catalog::find(const std::string& name, Kind kind, const std::vector<std::string>& also_known) const {
   std::vector<const PluginEntry*> found;
-  std::vector<std::string> names;
+  std::vector<std::string> names = also_known;
   for (const auto& entry : entries_) {
     if (!provides(entry, kind)) continue;
     if (entry.problem.empty()) names.push_back(entry.name);
@@ -221,7 +224,10 @@ const PluginEntry& Catalog::find(const std::string& name, Kind kind) const {
   const std::string what = kind == Kind::detector ? "plugin" : "hook";
   if (found.size() > 1) {
     std::string message = "two " + what + "s are named '" + name + "':";
-    for (const auto* entry : found) message += "\n  " + entry->file.string();
+    for (const auto* entry : found) {
+      message +=
+          "\n  " + entry->file.string() + (entry->place.empty() ? " (found in its folder)" : " (" + entry->place + ")");
+    }
     throw UserError(ExitCode::config, message + "\n  advice: remove one, or leave its folder out of the search path");
   }
   if (found.size() == 1) {

@@ -21,7 +21,8 @@ struct SearchRequest {
 struct PluginEntry {
   std::string name;  ///< as registry.json or the file's note says; the file's stem when it has no note
   std::filesystem::path file;
-  std::string description;        ///< from registry.json
+  std::string place;        ///< where registry.json lists it, "registry.json: plugins[0]"; empty: found in a folder
+  std::string description;  ///< from registry.json
   Json options = Json::object();  ///< defaults from registry.json, below what a config says
   std::optional<PluginNote> note;
   std::string problem;  ///< why it cannot be used; empty when nothing is known against it
@@ -40,9 +41,11 @@ class Catalog {
   [[nodiscard]] const std::vector<std::filesystem::path>& folders() const { return folders_; }
 
   enum class Kind { detector, hook };
-  /// The entry of that name and kind. Throws UserError: exit 5 with every path tried and the nearest name when there is
-  /// none; exit 3 naming both files when there are two; the entry's own problem when it has one.
-  [[nodiscard]] const PluginEntry& find(const std::string& name, Kind kind) const;
+  /// The entry of that name and kind. Throws UserError: exit 5 with every path tried and the nearest name, also among
+  /// `also_known`, when there is none; exit 3 naming both files, and where they are listed, when there are two; the
+  /// entry's own problem when it has one.
+  [[nodiscard]] const PluginEntry& find(const std::string& name, Kind kind,
+                                        const std::vector<std::string>& also_known = {}) const;
   [[nodiscard]] bool has(const std::string& name, Kind kind) const;
 
  private:

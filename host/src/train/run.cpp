@@ -62,8 +62,8 @@ HookInstance build_builtin_hook(const plugin::HookInfo& info, const Json& entry,
   return instance;
 }
 
-/// The schema of a hook, built in or from a plugin, and registry.json's options for it.
-plugin::HookInfo hook_info(const std::string& name, const Catalog& catalog, Json& registry_options) {
+/// The schema of a hook, built in or from a plugin, and registry.json's entry for it, or null.
+plugin::HookInfo hook_info(const std::string& name, const Catalog& catalog, const PluginEntry*& registered) {
   if (const plugin::HookInfo* builtin = find_builtin_hook(name)) {
     if (catalog.has(name, Catalog::Kind::hook)) {
       throw UserError(ExitCode::config, "hook '" + name + "' is built in, but " +
@@ -72,9 +72,35 @@ plugin::HookInfo hook_info(const std::string& name, const Catalog& catalog, Json
     }
     return *builtin;
   }
-  const PluginEntry& entry = catalog.find(name, Catalog::Kind::hook);
-  registry_options = entry.options;
-  return LoadedPlugin::load(entry.file).hook_info();
+  std::vector<std::string> built_in;
+  for (const plugin::HookInfo& hook : builtin_hooks()) built_in.push_back(hook.name);
+  registered = &catalog.find(name, Catalog::Kind::hook, built_in);
+  return LoadedPlugin::load(registered->file).hook_info();
+}
+
+/// Checks registry.json's options on their own, so that an error names their place.
+void check_registered(const std::vector<plugin::OptionSpec>& schema, const PluginEntry& entry) {
+  if (!entry.place.empty()) (void)check_options(schema, entry.options, entry.place + ".options");
+}
+
+/// Likewise every layer's options of the plugin.
+void check_plugin_layers(const std::vector<plugin::OptionSpec>& schema, const std::vector<ConfigLayer>& layers) {
+  for (const ConfigLayer& layer : layers) {
+    const Json plugin = layer.content.value("plugin", Json::object());
+    if (plugin.contains("options")) {
+      (void)check_options(schema, plugin["options"], layer.source + ": plugin.options");
+    }
+  }
+}
+
+/// Likewise every layer's options of a hook.
+void check_hook_layers(const plugin::HookInfo& info, const std::vector<ConfigLayer>& layers) {
+  for (const ConfigLayer& layer : layers) {
+    for (const Json& hook : layer.content.value("hooks", Json::array())) {
+      if (hook["name"] != info.name || !hook.contains("options")) continue;
+      (void)check_options(info.options, hook["options"], layer.source + ": hooks." + info.name + ".options");
+    }
+  }
 }
 
 HookList build_hooks(const Json& config, const Catalog& catalog, const plugin::DetectorInfo& detector,
@@ -168,7 +194,7 @@ Json with_crowd_for_hooks(Json config) {
 
 }  // namespace
 
-Json complete_config(Json config, const Catalog& catalog) {
+Json complete_config(Json config, const Catalog& catalog, const std::vector<ConfigLayer>& layers) {
   check_one_consensus(config);
   const auto name = config_value<std::string>(config, "plugin.name");
   if (name.empty()) {
@@ -177,6 +203,8 @@ Json complete_config(Json config, const Catalog& catalog) {
   }
   const PluginEntry& entry = catalog.find(name, Catalog::Kind::detector);
   const plugin::DetectorInfo info = LoadedPlugin::load(entry.file).detector_info();
+  check_registered(info.options, entry);
+  check_plugin_layers(info.options, layers);
   config["plugin"]["options"] =
       to_json(check_options(info.options, layered(entry.options, config["plugin"]["options"]), "plugin.options"));
   Json& train = config["train"];
@@ -189,8 +217,11 @@ Json complete_config(Json config, const Catalog& catalog) {
   check_input_size(config, info);
   for (auto& hook : config["hooks"]) {
     const auto hook_name = hook["name"].get<std::string>();
-    Json registry_options = Json::object();
-    const plugin::HookInfo about = hook_info(hook_name, catalog, registry_options);
+    const PluginEntry* registered = nullptr;
+    const plugin::HookInfo about = hook_info(hook_name, catalog, registered);
+    if (registered != nullptr) check_registered(about.options, *registered);
+    check_hook_layers(about, layers);
+    const Json registry_options = registered != nullptr ? registered->options : Json::object();
     check_capabilities(about, info);
     if (!hook.contains("priority")) hook["priority"] = about.priority;
     hook["options"] =

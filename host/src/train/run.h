@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/json_file.h"
+#include "config/config.h"
 #include "console/progress.h"
 #include "registry/catalog.h"
 #include "shapes/crowd_shapes.h"
@@ -16,8 +16,9 @@ namespace bdc::host {
 
 /// A resolved config made complete with what only the plugin knows: its recommendations in place of nulls, and the
 /// options of the plugin and of every hook checked and filled with defaults (registry.json's first, then the plugin's
-/// own). Throws UserError: exit 3 for options, exit 5 and 6 for plugins that cannot be had.
-[[nodiscard]] Json complete_config(Json config, const Catalog& catalog);
+/// own). Throws UserError: exit 3 for options, naming the layer (of resolve_config) or the place in registry.json that
+/// has them; exit 5 and 6 for plugins that cannot be had.
+[[nodiscard]] Json complete_config(Json config, const Catalog& catalog, const std::vector<ConfigLayer>& layers = {});
 
 struct RunReport {
   std::filesystem::path folder;

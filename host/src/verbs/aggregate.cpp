@@ -1,5 +1,4 @@
 #include <cmath>
-#include <fstream>
 #include <iostream>
 
 #include "app/user_error.h"
@@ -33,7 +32,7 @@ std::map<std::string, std::string> option_map(const std::vector<std::string>& op
   std::map<std::string, std::string> out;
   for (const auto& option : options) {
     const auto equals = option.find('=');
-    if (equals == std::string::npos || equals == 0) {
+    if (equals == std::string::npos || equals == 0 || equals + 1 == option.size()) {
       throw UserError(ExitCode::usage, "--option " + printable(option) + ": expected NAME=VALUE");
     }
     out[option.substr(0, equals)] = option.substr(equals + 1);
@@ -70,11 +69,7 @@ Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
   if (!flags.truth.empty()) (void)attach_truth(work.crowd, flags.truth);
   if (work.crowd.has_truth) work.evaluated.assign(work.crowd.truth_covers.begin(), work.crowd.truth_covers.end());
   if (!flags.predictions.empty()) work.predictions = read_predictions(flags.predictions, work.crowd);
-  if (!flags.prior.empty()) {
-    std::ifstream in(flags.prior, std::ios::binary);
-    if (!in) throw DataError(flags.prior + ": cannot be opened");
-    work.prior = read_annotator_posteriors(in, flags.prior);
-  }
+  if (!flags.prior.empty()) work.prior = read_annotator_posteriors(flags.prior);
   return work;
 }
 

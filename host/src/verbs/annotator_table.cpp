@@ -31,9 +31,7 @@ double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k) {
 std::vector<std::size_t> annotators_by_quality(const AnnotatorPosteriors& posteriors) {
   std::vector<std::pair<double, std::size_t>> ranked;
   for (std::size_t k = 0; k < posteriors.annotators.size(); ++k) {
-    // Images that nobody else saw do not count as images here, but whoever drew in them did look.
-    if (posteriors.annotators[k].images > 0 || posteriors.annotators[k].annotations > 0)
-      ranked.emplace_back(-annotator_quality(posteriors, k), k);
+    if (posteriors.annotators[k].images > 0) ranked.emplace_back(-annotator_quality(posteriors, k), k);
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::size_t> out;
@@ -62,7 +60,7 @@ void print_annotators(std::ostream& out, const AnnotatorPosteriors& posteriors, 
   }
   table.print(out);
   const auto silent = posteriors.annotators.size() - order.size();
-  if (silent > 0) out << silent << " annotators saw no image\n";
+  if (silent > 0) out << silent << (silent == 1 ? " annotator" : " annotators") << " saw no image\n";
 }
 
 void print_simulated(std::ostream& out, const AnnotatorPosteriors& posteriors,

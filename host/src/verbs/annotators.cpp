@@ -1,10 +1,9 @@
-#include <fstream>
 #include <iostream>
 
-#include "app/user_error.h"
 #include "app/verb.h"
 #include "bdc/core/annotator_posteriors.h"
 #include "bdc/core/io/atomic_file.h"
+#include "files/outputs.h"
 #include "verbs/annotator_table.h"
 
 namespace bdc::host {
@@ -16,15 +15,10 @@ struct Flags {
   std::size_t ends = 0;
 };
 
-AnnotatorPosteriors read(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw UserError(ExitCode::data, file + ": cannot be opened");
-  return read_annotator_posteriors(in, file);
-}
-
 int annotators(const Flags& flags) {
-  AnnotatorPosteriors all = read(flags.files[0]);
-  for (std::size_t i = 1; i < flags.files.size(); ++i) all = merge(all, read(flags.files[i]));
+  check_outputs(flags.files, {flags.merged});
+  AnnotatorPosteriors all = read_annotator_posteriors(flags.files[0]);
+  for (std::size_t i = 1; i < flags.files.size(); ++i) all = merge(all, read_annotator_posteriors(flags.files[i]));
   if (!flags.merged.empty()) {
     AtomicFile out(flags.merged);
     write_annotator_posteriors(out.stream(), all);
@@ -45,8 +39,12 @@ void add_annotators(CLI::App& app, Action& action) {
       ->required()
       ->type_name("FILE");
   verb->add_option("--merge", flags->merged, "write the merged evidence here")->type_name("FILE");
-  verb->add_option("--ends", flags->ends, "show only the best and worst N")->type_name("N");
+  verb->add_option("--ends", flags->ends, "show only the best and worst N")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
   verb->footer(
+      "Merging adds what the files counted, annotators by id, classes by name. A file holds the evidence of its own\n"
+      "labels, not of the --prior it was learnt with: nothing counts twice unless a file is named twice.\n"
       "quality = recall * class accuracy / (1 + spurious boxes per image).\n"
       "Example:\n  bdc-host annotators monday.json tuesday.json --merge both.json");
   verb->callback([=, &action] { action = [=] { return annotators(*flags); }; });

@@ -45,10 +45,11 @@ void add_config(CLI::App& app, Action& action) {
         catalog = Catalog::read(*search);
         (void)use_demo_config(full, *catalog);
       }
-      Json config = resolve_config(full);
+      std::vector<ConfigLayer> layers;
+      Json config = resolve_config(full, &layers);
       if (!config["plugin"]["name"].get<std::string>().empty()) {
         if (!catalog) catalog = Catalog::read(*search);
-        config = complete_config(std::move(config), *catalog);
+        config = complete_config(std::move(config), *catalog, layers);
       }
       std::cout << config.dump(2) << "\n";
       return 0;

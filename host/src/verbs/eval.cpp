@@ -7,6 +7,7 @@
 #include "bdc/core/io/coco.h"
 #include "bdc/core/metrics/aggregation_ap.h"
 #include "config/json_file.h"
+#include "text/nearest.h"
 #include "text/table.h"
 
 namespace bdc::host {
@@ -139,7 +140,14 @@ void add_eval(CLI::App& app, Action& action) {
       ->type_name("FILE");
   verb->add_option("truth", flags->truth, "COCO JSON with the true boxes")->required()->type_name("FILE");
   verb->add_flag("--per-class", flags->per_class, "a row for every class, too");
-  verb->add_option("--iou", flags->ious, "IoU thresholds to average over")->type_name("X")->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--iou", flags->ious, "IoU thresholds to average over")
+      ->type_name("X")
+      ->check([](const std::string& text) {
+        double x = 0;
+        return CLI::detail::lexical_cast(text, x) && x > 0 && x <= 1
+                   ? std::string()
+                   : "expected a number above 0, at most 1, found '" + printable(text) + "'";
+      });
   verb->add_option("--max-dets", flags->max_detections, "limits of detections per image and class")
       ->type_name("N")
       ->check(CLI::Range(1, 100000));

@@ -87,7 +87,8 @@ int list(const SearchRequest& search, bool json) {
 }
 
 /// A file by path, or a plugin by name.
-fs::path file_of(const std::string& what, const SearchRequest& search, Json* registry_options) {
+fs::path file_of(const std::string& what, const SearchRequest& search, Json* registry_options,
+                 std::vector<std::string> also_known = {}) {
   std::error_code ignored;
   const bool path_like =
       what.find('/') != std::string::npos || (what.size() > 3 && what.compare(what.size() - 3, 3, ".so") == 0);
@@ -96,7 +97,10 @@ fs::path file_of(const std::string& what, const SearchRequest& search, Json* reg
   const auto kind = !catalog.has(what, Catalog::Kind::detector) && catalog.has(what, Catalog::Kind::hook)
                         ? Catalog::Kind::hook
                         : Catalog::Kind::detector;
-  const PluginEntry& entry = catalog.find(what, kind);
+  for (const PluginEntry& hook : catalog.entries()) {
+    if (hook.note && hook.note->has_hook) also_known.push_back(hook.name);
+  }
+  const PluginEntry& entry = catalog.find(what, kind, also_known);
   if (registry_options) *registry_options = entry.options;
   return entry.file;
 }
@@ -171,7 +175,9 @@ int info(const std::string& name, const SearchRequest& search, bool json) {
     }
     return 0;
   }
-  const LoadedPlugin plugin = LoadedPlugin::load(file_of(name, search, nullptr));
+  std::vector<std::string> built_in;
+  for (const plugin::HookInfo& hook : builtin_hooks()) built_in.push_back(hook.name);
+  const LoadedPlugin plugin = LoadedPlugin::load(file_of(name, search, nullptr, built_in));
   if (json) {
     std::cout << info_json(plugin).dump(2) << "\n";
     return 0;

@@ -95,7 +95,9 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
     config = with_sets(config_of_run(*resume), {});
   } else {
     demo = use_demo_config(request, catalog);
-    config = complete_config(resolve_config(request), catalog);
+    std::vector<ConfigLayer> layers;
+    config = resolve_config(request, &layers);
+    config = complete_config(std::move(config), catalog, layers);
   }
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);

@@ -44,7 +44,9 @@ void add_validate(CLI::App& app, Action& action) {
   verb->add_option("labels", flags->paths, "files or folders of one format")->required()->type_name("PATH");
   verb->add_option("--fix", flags->fixed_file, "clip and drop what is wrong and write the rest here")
       ->type_name("FILE");
-  verb->add_option("--examples", flags->checks.examples_per_kind, "places to show per kind of problem")->type_name("N");
+  verb->add_option("--examples", flags->checks.examples_per_kind, "places to show per kind of problem")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
   verb->add_flag("--json", flags->json, "as JSON");
   const auto reading = add_label_options(*verb);
   verb->footer("Exit code: 0 no errors (there may be warnings), 4 errors.\nFormats: " + format_names() +

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -21,6 +22,7 @@ bdc::AnnotatorPosteriors learnt(const RandomCrowd& c) {
     p.annotators[k].found = 3.25 + static_cast<double>(k);
     p.annotators[k].missed = 1.5;
     p.annotators[k].spurious = 0.75;
+    p.annotators[k].judged = 2 + static_cast<double>(k);
   }
   p.has_existence = true;
   return p;
@@ -49,6 +51,7 @@ TEST(AnnotatorPosteriors, AFileHoldsEverything) {
     EXPECT_EQ(q.annotators[k].id.text, p.annotators[k].id.text);
     EXPECT_EQ(q.annotators[k].id.is_integer, p.annotators[k].id.is_integer);
     EXPECT_EQ(q.annotators[k].images, p.annotators[k].images);
+    EXPECT_EQ(q.annotators[k].judged, p.annotators[k].judged);
     EXPECT_EQ(q.annotators[k].annotations, p.annotators[k].annotations);
     EXPECT_EQ(q.annotators[k].box.count, p.annotators[k].box.count);
     EXPECT_EQ(q.annotators[k].box.sum, p.annotators[k].box.sum);
@@ -62,6 +65,22 @@ TEST(AnnotatorPosteriors, AFileHoldsEverything) {
     }
   }
   EXPECT_EQ(written(q), written(read_back(written(q))));
+}
+
+TEST(AnnotatorPosteriors, AHandWrittenFileIsRead) {
+  const bdc::AnnotatorPosteriors p =
+      bdc::read_annotator_posteriors(std::string(BDC_TEST_DATA "/core/data/annotators/annotators.json"));
+  ASSERT_EQ(p.annotators.size(), 2u);
+  EXPECT_EQ(p.annotators[0].name, "Ann");
+  EXPECT_EQ(p.annotators[1].id.text, "7");
+  EXPECT_TRUE(p.annotators[1].id.is_integer);
+  EXPECT_EQ(p.annotators[1].images, 3);
+  EXPECT_EQ(p.annotators[1].judged, 0);
+  EXPECT_NEAR(p.mean_recall(0), (8 + 10.5) / (10 + 11.5), 1e-12);
+  EXPECT_NEAR(p.mean_spurious_per_image(0), 1.5 / 15, 1e-12);
+  EXPECT_NEAR(p.mean_spurious_per_image(1), 1.0 / 3, 1e-12);
+  EXPECT_NEAR(p.alpha(0, 1, 0), 0.35, 1e-12);
+  EXPECT_NEAR(p.box(0).mean[1], -0.2 / 20.5, 1e-12);
 }
 
 TEST(AnnotatorPosteriors, MergingAddsEvidenceByIdAndClassName) {
@@ -83,12 +102,101 @@ TEST(AnnotatorPosteriors, MergingAddsEvidenceByIdAndClassName) {
   const std::size_t k = reversed.find(both.annotators[2].id);
   EXPECT_NEAR(reversed.accuracy(k), both.accuracy(2), 1e-12);
   EXPECT_EQ(reversed.annotators[k].found, both.annotators[2].found);
+}
 
+/// What is learnt with a prior is this project's evidence alone: merged with the prior's file, nothing counts twice.
+TEST(AnnotatorPosteriors, APriorIsNotInTheEvidenceThatIsLearntWithIt) {
+  const RandomCrowd c(2, 40, 5, 4);
+  for (const char* profile : {"paper", "reference", "absence_aware"}) {
+    bdc::AggregationInput input;
+    input.crowd = &c.crowd;
+    const auto method = bdc::make_method("bdc", {{"profile", profile}});
+    const bdc::AnnotatorPosteriors first = *method->aggregate(input).posteriors;
+    input.prior = &first;
+    const bdc::AnnotatorPosteriors second = *method->aggregate(input).posteriors, both = bdc::merge(first, second);
+    for (std::size_t k = 0; k < first.annotators.size(); ++k) {
+      const auto &a = first.annotators[k], &b = second.annotators[k];
+      EXPECT_EQ(b.images, a.images) << profile;
+      EXPECT_EQ(b.annotations, a.annotations) << profile;
+      EXPECT_LE(b.box.count, a.annotations) << profile << ": at most as many errors as boxes";
+      EXPECT_GT(b.box.count, 0) << profile;
+      EXPECT_EQ(both.annotators[k].annotations, 2 * a.annotations) << profile;
+      EXPECT_EQ(both.annotators[k].box.count, a.box.count + b.box.count) << profile;
+    }
+  }
+}
+
+/// Priors are settings: a merge keeps them once, so that two files of nothing are still nothing.
+TEST(AnnotatorPosteriors, MergingDoesNotCountThePriorsTwice) {
+  bdc::AnnotatorPosteriors nothing = learnt(RandomCrowd(2, 40, 5, 4));
+  for (auto& annotator : nothing.annotators) {
+    const bdc::ExternalId id = annotator.id;
+    annotator = {};
+    annotator.id = id;
+  }
+  std::fill(nothing.confusion.value.begin(), nothing.confusion.value.end(), 0.0);
+  const bdc::AnnotatorPosteriors both = bdc::merge(nothing, nothing);
+  for (std::size_t k = 0; k < both.annotators.size(); ++k) {
+    EXPECT_EQ(both.alpha(k, 0, 0), nothing.confusion_prior.diagonal);
+    EXPECT_EQ(both.mean_recall(k), nothing.mean_recall(k));
+    EXPECT_EQ(both.mean_spurious_per_image(k), nothing.mean_spurious_per_image(k));
+    EXPECT_EQ(both.box(k).beta, nothing.box(k).beta);
+  }
+}
+
+TEST(AnnotatorPosteriors, MergingKeepsClassesAndAnnotatorsOfOneFileOnly) {
+  const bdc::AnnotatorPosteriors a = learnt(RandomCrowd(2, 40, 5, 4));
+  bdc::AnnotatorPosteriors b = learnt(RandomCrowd(3, 40, 5, 4));
+  b.classes[3].name = "only in b";
+  b.annotators[4].id.text = "newcomer";
+  b.annotators[1].name = "Bob";
+  const bdc::AnnotatorPosteriors both = bdc::merge(a, b);
+  ASSERT_EQ(both.classes.size(), 5u);
+  EXPECT_EQ(both.classes[4].name, "only in b");
+  ASSERT_EQ(both.annotators.size(), 6u);
+  EXPECT_EQ(both.annotators[1].name, "Bob") << "the first name that is not empty";
+  EXPECT_NEAR(both.alpha(0, 4, 4), b.alpha(0, 3, 3), 1e-12) << "a counts nothing for a class it does not know";
+  EXPECT_NEAR(both.alpha(0, 3, 3), a.alpha(0, 3, 3), 1e-12);
+  EXPECT_EQ(both.alpha(5, 3, 3), b.confusion_prior.diagonal) << "newcomer never met a's last class";
+  EXPECT_EQ(both.annotators[4].images, a.annotators[4].images);
+  EXPECT_EQ(both.annotators[5].images, b.annotators[4].images);
+  EXPECT_EQ(both.annotators[2].images, a.annotators[2].images + b.annotators[2].images);
+  EXPECT_EQ(both.annotators[2].judged, a.annotators[2].judged + b.annotators[2].judged);
+}
+
+TEST(AnnotatorPosteriors, WhatCannotBeMergedOrUsedNamesTheFilesAndThePlace) {
+  const RandomCrowd c(2, 40, 5, 4);
+  bdc::AnnotatorPosteriors a = learnt(c), b = a;
+  a.source = "monday.json";
+  b.source = "tuesday.json";
+  const auto message = [](const auto& work) {
+    try {
+      work();
+    } catch (const bdc::DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(bdc::merge(a, b).source, "monday.json and tuesday.json");
   b.profile = "reference";
-  EXPECT_THROW((void)bdc::merge(a, b), bdc::DataError);
+  EXPECT_EQ(message([&] {
+              (void)bdc::merge(a, b);
+            }).rfind("tuesday.json: /profile: expected \"paper\" as in monday.json, found \"reference\"; ", 0),
+            0u);
+  EXPECT_EQ(message([&] {
+              bdc::require_profile(b, "paper");
+            }).rfind("tuesday.json: /profile: expected \"paper\", the profile of this run, found \"reference\"", 0),
+            0u);
   b.profile = "paper";
   b.confusion_prior.diagonal = 20;
-  EXPECT_THROW((void)bdc::merge(a, b), bdc::DataError);
+  EXPECT_EQ(
+      message([&] { (void)bdc::merge(a, b); }).rfind("tuesday.json: /priors: expected the priors of monday.json", 0),
+      0u);
+  bdc::CrowdData crowd = c.crowd;
+  crowd.classes[2].name = "lorry";
+  const std::string alien = message([&] { (void)bdc::aligned_with(a, crowd); });
+  EXPECT_EQ(alien.rfind("monday.json: /classes/2: expected a class of this data set (\"", 0), 0u) << alien;
+  EXPECT_NE(alien.find("\"lorry\""), std::string::npos) << alien;
 }
 
 TEST(AnnotatorPosteriors, AlignWithACrowdByIdAndName) {
@@ -141,27 +249,40 @@ TEST(AnnotatorPosteriors, BrokenFilesSayWhatIsWrongAndWhere) {
   };
   const Broken variants[] = {
       {"/format", "something", "/format: expected \"bdc_annotators\""},
-      {"/version", 2, "/version: expected 1"},
+      {"/format", json::object(), "/format: expected \"bdc_annotators\", found an object"},
+      {"/version", 2, "/version: expected 1, the one version that this program reads, found 2"},
+      {"/version", "1", "/version: expected 1, the one version that this program reads, found \"1\""},
       {"/profile", 7, "/profile: expected a string, found 7"},
+      {"/profile", "papre", "/profile: expected one of absence_aware, "},
+      {"/priors/recall/a", 0, "/priors/recall/a: expected a positive number, found 0"},
+      {"/priors/box/strength", 1e300, "/priors/box/strength: expected a number from 0 to 1e15, found 1e+300"},
       {"/priors/box/beta", 0, "/priors/box/beta: expected a positive number"},
       {"/priors/box/mean", json::array({1, 2, 3}), "/priors/box/mean: expected an array of 4 numbers"},
       {"/priors/box/full_covariance", "yes", "/priors/box/full_covariance: expected true or false"},
-      {"/priors/confusion/diagonal", -1, "/priors/confusion/diagonal: expected a finite number"},
+      {"/priors/confusion/diagonal", -1, "/priors/confusion/diagonal: expected a number from 0 to 1e15, found -1"},
       {"/classes", json::object(), "/classes: expected an array"},
       {"/classes/0/name", 1, "/classes/0/name: expected a string"},
       {"/annotators/1/id", 1.5, "/annotators/1/id: expected an integer or a string, found 1.5"},
       {"/annotators/1/id", good["annotators"][0]["id"], "/annotators/1/id: expected an id used once"},
-      {"/annotators/1", 3, "/annotators/0: expected an object, found 3"},
-      {"/annotators/2/images", -4, "/annotators/2/images: expected a finite number of at least 0"},
+      {"/annotators/1", 3, "/annotators/1: expected an object, found 3"},
+      {"/annotators/1", json::array({1, 2}), "/annotators/1: expected an object, found an array of 2"},
+      {"/annotators/1/name", json::array(), "/annotators/1/name: expected a string, found an empty array"},
+      {"/annotators/1/annotations", 1e16, "/annotators/1/annotations: expected a number from 0 to 1e15, found 1e+16"},
+      {"/annotators/1/existence/images", -1, "/annotators/1/existence/images: expected a number from 0 to 1e15"},
+      {"/annotators/1/confusion", json::parse("[[0, 1, 2], [1, 1, 3], [0, 1, 4]]"),
+       "/annotators/1/confusion/2: expected each pair of classes once, found [0, 1] again"},
+      {"/annotators/1/confusion", 0, "/annotators/1/confusion: expected an array, found 0"},
+      {"/annotators/1/confusion/0", "x", "/annotators/1/confusion/0: expected [true class, given class"},
+      {"/annotators/2/images", -4, "/annotators/2/images: expected a number from 0 to 1e15, found -4"},
       {"/annotators/2/box/count", "many", "/annotators/2/box/count: expected a number, found \"many\""},
       {"/annotators/0/box/deviation_products/0", -1, "/annotators/0/box/deviation_products: expected sums of squares"},
-      {"/annotators/0/box/deviation_sum/0", 1e200, "/annotators/0/box/deviation_products: expected sums of squares"},
+      {"/annotators/0/box/deviation_sum/0", 1e14, "/annotators/0/box/deviation_products: expected sums of squares"},
       {"/annotators/0/confusion/0", json::array({0, 1}),
        "/annotators/0/confusion/0: expected [true class, given class"},
       {"/annotators/0/confusion/0/1", 99, "/annotators/0/confusion/0: expected indices into the 3 classes"},
       {"/annotators/0/confusion/0/1", -1, "/annotators/0/confusion/0/1: expected an index"},
       {"/annotators/0/confusion/0/2", json(), "/annotators/0/confusion/0/2: expected a number, found null"},
-      {"/annotators/0/existence/found", -0.5, "/annotators/0/existence/found: expected a finite number"},
+      {"/annotators/0/existence/found", -0.5, "/annotators/0/existence/found: expected a number from 0"},
   };
   for (const Broken& b : variants) {
     json broken = good;
@@ -172,8 +293,26 @@ TEST(AnnotatorPosteriors, BrokenFilesSayWhatIsWrongAndWhere) {
   }
   json missing = good;
   missing["priors"].erase("box");
-  EXPECT_NE(message(missing.dump()).find("/priors: expected a member \"box\""), std::string::npos);
-  EXPECT_NE(message("").find("annotators.json: expected a JSON file"), std::string::npos);
+  EXPECT_NE(message(missing.dump()).find("/priors: expected the member \"box\", found none"), std::string::npos);
+  for (const char* key : {"version", "profile", "priors", "classes", "annotators"}) {
+    missing = good;
+    missing.erase(key);
+    EXPECT_EQ(message(missing.dump()), std::string("annotators.json: expected the member \"") + key + "\", found none");
+  }
+  for (const char* key : {"id", "images", "annotations", "box", "confusion"}) {
+    missing = good;
+    missing["annotators"][2].erase(key);
+    EXPECT_EQ(message(missing.dump()),
+              std::string("annotators.json: /annotators/2: expected the member \"") + key + "\", found none");
+  }
+  std::string huge = good.dump();
+  huge.replace(huge.find("\"images\":") + 9, 1, "1e999,\"x\":");
+  EXPECT_NE(message(huge).find("number overflow parsing '1e999'"), std::string::npos) << message(huge);
+  EXPECT_EQ(message("{\"format\": \"bdc_annotators\", \"format\": 1}"),
+            "annotators.json: expected the member \"format\" once, found it twice");
+  const std::string deep(200000, '[');
+  EXPECT_NE(message("{\"profile\": " + deep).find("parse error at line 1"), std::string::npos);
+  EXPECT_EQ(message(""), "annotators.json: expected a JSON file of annotator posteriors, found an empty file");
   EXPECT_NE(message("[1, 2").find("annotators.json: expected a JSON file"), std::string::npos);
   EXPECT_NE(message("[]").find("/format"), std::string::npos);
   EXPECT_NE(message(good.dump().substr(0, good.dump().size() / 2)).find("expected a JSON file"), std::string::npos);

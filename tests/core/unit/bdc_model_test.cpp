@@ -139,7 +139,7 @@ TEST(BdcModel, APriorFromTheSameDataIsTheSameAsCountingItTwice) {
   }
   aggregate_all(*second, c);
   second->update(1);
-  const bdc::AnnotatorPosteriors both = second->posteriors("paper", 1);
+  const bdc::AnnotatorPosteriors both = bdc::merge(prior, second->posteriors("paper", 1));
   for (std::size_t k = 0; k < c.crowd.annotators.size(); ++k) {
     EXPECT_EQ(both.annotators[k].box.count, 2 * prior.annotators[k].box.count);
     double total = 0, before = 0;

@@ -114,6 +114,13 @@ TEST(CrowdJson, BrokenFilesSayWhereAndWhat) {
   }
 }
 
+/// As plain COCO all boxes would be one annotator's: several people's must not be pooled in silence.
+TEST(CrowdJson, AnnotatorIdsAreRefusedWherePlainCocoWasAskedFor) {
+  const std::string error = parse_error(example(), "coco");
+  EXPECT_EQ(error.rfind("in:11: annotations[0]: expected plain COCO", 0), 0U) << error;
+  EXPECT_NE(error.find("read it as the format \"crowd\", or leave the format out"), std::string::npos) << error;
+}
+
 TEST(CrowdJson, LenientReadingCountsAndGoesOn) {
   std::string text = with(example(), "12.7]", "NaN]");
   text = with(text, "\"category_id\": 3", "\"category_id\": 93");

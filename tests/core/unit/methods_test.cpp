@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 
@@ -215,6 +216,33 @@ TEST(BdcMethod, ProgressMayStopTheWork) {
   };
   EXPECT_THROW((void)bdc::make_method("bdc", {{"profile", "reference"}})->aggregate(input), std::runtime_error);
   EXPECT_EQ(calls, 2);
+}
+
+/// Every number among the options of every method and profile.
+TEST(Methods, AbsurdNumbersAreRefusedByName) {
+  const auto refuses = [](const bdc::MethodOption& option, const std::string& method,
+                          std::map<std::string, std::string> settings) {
+    if (option.is_text || !option.choices.empty()) return 0;
+    for (const char* absurd : {"-1e30", "1e30", "nan", "inf", "many", "1 2"}) {
+      settings[option.name] = absurd;
+      try {
+        (void)bdc::make_method(method, settings);
+        ADD_FAILURE() << method << ": " << option.name << "=" << absurd;
+      } catch (const std::invalid_argument& error) {
+        EXPECT_NE(std::string(error.what()).find(option.name), std::string::npos) << error.what();
+      }
+    }
+    return 1;
+  };
+  int tried = 0;
+  for (const auto& method : bdc::aggregation_methods()) {
+    if (method.name == "bdc") continue;
+    for (const auto& option : method.options) tried += refuses(option, method.name, {});
+  }
+  for (const auto& profile : bdc::bdc_profiles()) {
+    for (const auto& option : profile.options) tried += refuses(option, "bdc", {{"profile", profile.name}});
+  }
+  EXPECT_GT(tried, 10);
 }
 
 TEST(BdcMethod, RejectsPredictionsAndPriorsThatDoNotFit) {

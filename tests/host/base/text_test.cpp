@@ -12,6 +12,7 @@ namespace {
 TEST(Nearest, FindsASlipAndIgnoresTheUnrelated) {
   EXPECT_EQ(nearest("epoch", {"seed", "epochs", "threads"}), "epochs");
   EXPECT_EQ(nearest("trian", {"train", "data"}), "train");
+  EXPECT_EQ(nearest("bcd", {"na", "bdc", "wbf"}), "bdc") << "two letters swapped are one slip";
   EXPECT_EQ(nearest("zzzzzz", {"train", "data"}), "");
   EXPECT_EQ(nearest("", {}), "");
   EXPECT_EQ(did_you_mean("zzzzzz", {"a", "b"}), "; known: a, b");

@@ -24,6 +24,7 @@ struct AnnotatorEvidence {
   ExternalId id;
   std::string name;
   double images = 0;       ///< images the annotator saw
+  double judged = 0;       ///< of these, images that tell objects from inventions; what spurious is counted over
   double annotations = 0;  ///< boxes drawn
   BoxErrorSums box;        ///< errors of the boxes that were tied to an object
   double found = 0;        ///< objects that were there and drawn
@@ -31,10 +32,12 @@ struct AnnotatorEvidence {
   double spurious = 0;     ///< boxes drawn where nothing was
 };
 
-/// What we believe of every annotator: priors, and the evidence that turns them into posteriors. Because the models are
-/// conjugate, a posterior used as the next project's prior is the same as adding evidence, and so is merging two files.
-/// Which profile wrote it matters: the profiles define a box error differently.
+/// What we believe of every annotator: priors, and the evidence of one project (or, merged, of several) that turns them
+/// into posteriors. What a project was given as its prior is not in its evidence, so every file may be merged with
+/// every other, and none is counted twice. Because the models are conjugate, a file used as the next project's prior is
+/// the same as adding its evidence there. Which profile wrote it matters: the profiles define a box error differently.
 struct AnnotatorPosteriors {
+  std::string source;   ///< the file it was read from, for messages; empty: none
   std::string profile;  ///< "paper", "reference", "absence_aware"
   BoxPrior box_prior;
   std::array<double, 4> box_mean_limit{};  ///< means are clipped to +- this; 0: no limit
@@ -62,20 +65,28 @@ struct AnnotatorPosteriors {
   [[nodiscard]] std::size_t find(const ExternalId& id) const;
 };
 
-/// Evidence of both. Annotators are united by id, classes by name; priors and profile must be equal.
-/// Throws DataError otherwise.
+/// Evidence of both: sums of images, boxes, box errors, found, missed and spurious, and of confusion counts. Annotators
+/// are united by id (a's first, then those of b alone; the first name that is not empty stays), classes by name (a
+/// class that one side does not have gets no counts from it). The priors are settings, not evidence: they stay as they
+/// are, and like the profile they must be equal. Throws DataError, naming both sources, otherwise.
 [[nodiscard]] AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b);
 
+/// Throws DataError, naming the source, unless the profile is this one.
+void require_profile(const AnnotatorPosteriors& prior, const std::string& profile);
+
 /// The same posteriors with annotators and classes in the order of `crowd`: annotators by id (those not in the crowd
-/// are dropped, new ones have no evidence), classes by name. Throws DataError when a class with counts is not in the
-/// crowd.
+/// are dropped, new ones have no evidence), classes by name. Throws DataError, naming the source, when a class with
+/// counts is not in the crowd.
 [[nodiscard]] AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const CrowdData& crowd);
 
 /// Versioned JSON ("format": "bdc_annotators", "version": 1). Expected confusion counts below one millionth are left
 /// out.
 void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& posteriors);
 
-/// Throws DataError with `source` (a file's name) and the JSON path of what is wrong.
+/// Throws DataError with `source` (a file's name), the JSON path of what is wrong, what was expected and what was
+/// found.
 [[nodiscard]] AnnotatorPosteriors read_annotator_posteriors(std::istream& in, const std::string& source);
+/// The same from a file; throws DataError with the reason when it cannot be opened.
+[[nodiscard]] AnnotatorPosteriors read_annotator_posteriors(const std::string& file);
 
 }  // namespace bdc

@@ -113,7 +113,7 @@ class BdcModel {
   /// Posteriors and evidence, bit for bit. load throws std::invalid_argument for the state of another crowd.
   void save(StateWriter& state) const;
   void load(StateReader& state);
-  /// The posteriors of the last update, which must come after the last aggregate_image.
+  /// Evidence of the last update, which must come after the last aggregate_image; without the prior's.
   [[nodiscard]] AnnotatorPosteriors posteriors(const char* profile, int threads) const;
   /// The same, giving up the model's memory for the result's: only targets may be asked for afterwards.
   [[nodiscard]] AnnotatorPosteriors release_posteriors(const char* profile, int threads);
@@ -132,6 +132,7 @@ class BdcModel {
   void prior_columns(std::size_t k, double* alpha0) const;
   [[nodiscard]] ConfusionView view(std::size_t k, const double* value) const;
   [[nodiscard]] std::size_t columns(std::size_t k) const { return expected_.begin[k + 1] - expected_.begin[k]; }
+  /// sums: of this crowd.
   void set_box_posterior(std::size_t k, const BoxErrorSums& sums);
   /// The object's box in the image and its weight; false when it is no target.
   [[nodiscard]] bool target_of(std::size_t image, std::size_t n, Box& box, double& weight) const;
@@ -173,7 +174,7 @@ class BdcModel {
   };
   std::vector<BoxWeight> box_weight_;
   std::vector<BoxPosterior> box_posterior_;
-  std::vector<BoxErrorSums> box_sums_;
+  std::vector<BoxErrorSums> box_sums_;  ///< of this crowd; the prior's come on top
   ConfusionColumns expected_;
   BoundTerms dirichlet_;  ///< e_ln_p_pi and e_ln_q_pi of the present alpha
 };

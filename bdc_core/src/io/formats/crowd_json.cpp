@@ -176,7 +176,12 @@ class CocoFileReader {
     if (authors_ == Authors::undecided) authors_ = record_.annotator_id ? Authors::per_annotation : Authors::per_file;
     std::int32_t annotator = 0;
     if (authors_ == Authors::per_file) {
-      if (record_.annotator_id && !plain_asked()) {
+      if (record_.annotator_id && plain_asked()) {
+        throw DataError(builder_.text(place) +
+                        ": expected plain COCO, where all boxes of a file are one annotator's, found an annotator_id; "
+                        "read it as the format \"crowd\", or leave the format out, to keep the annotators apart");
+      }
+      if (record_.annotator_id) {
         json_.fail_value("annotator_id stands here but not on earlier annotations; expected it on all or on none");
       }
       annotator = file_annotator(place);
