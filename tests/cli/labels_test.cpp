@@ -1,6 +1,7 @@
 // The tools for labels, through the front door: aggregate, eval, validate, convert, annotators.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -180,6 +181,7 @@ TEST_F(Labels, MistakesOnTheCommandLineAreNamed) {
   says({"aggregate", "crowd.json", "--method", "all"}, 2, "--truth");
   says({"aggregate", "crowd.json", "--method", "mv", "--annotators", "x.json"}, 2, "learns nothing of annotators");
   says({"aggregate"}, 2, "no labels");
+  says({"aggregate", "crowd.json", "--option", "max_rounds="}, 2, "NAME=VALUE");
   says({"eval", "crowd.json", "gone.json"}, 4, "gone.json");
   says({"annotators", "crowd.json"}, 4, "crowd.json");
   says({"convert", "crowd.json", "out.json", "--to", "pdf"}, 2, "pdf");
@@ -325,6 +327,33 @@ TEST_F(Labels, MergedFilesHoldTheSumOfBoth) {
   EXPECT_EQ(mixed.exit_code, 4);
   EXPECT_NE(mixed.err.find("paper.json: /profile: expected \"absence_aware\" as in monday.json"), std::string::npos)
       << mixed.err;
+}
+
+/// Interrupted while it writes a folder of many files.
+TEST_F(Labels, AnInterruptLeavesNoHalfWrittenFileOrFolder) {
+  json large = crowd();
+  for (int i = 12; i < 40000; ++i) {
+    large["images"].push_back({{"id", i}, {"file_name", std::to_string(i) + ".png"}, {"width", 200}, {"height", 100}});
+    for (const char* who : {"ann", "bob", "eve"})
+      large["assignments"].push_back({{"image_id", i}, {"annotator_id", who}});
+  }
+  folder.write("large.json", large.dump());
+  fs::create_directories(folder.path() / "out");
+  bdc::test::RunningProgram program({BDC_HOST, "convert", "large.json", "out/yolo", "--to", "yolo"}, folder.path());
+  while (fs::is_empty(folder.path() / "out")) ::usleep(1000);
+  program.send(SIGTERM);
+  const auto outcome = program.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_NE(outcome.err.find("interrupted; no half-written file is left"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(fs::is_empty(folder.path() / "out"));
+}
+
+TEST_F(Labels, APipeHasNoFormatToDetect) {
+  ASSERT_EQ(::mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
+  const auto outcome = host({"aggregate", "pipe"});
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("pipe: is a pipe or device"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("--format"), std::string::npos) << outcome.err;
 }
 
 TEST_F(Labels, AFileThatBreaksOffIsNotMended) {

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <streambuf>
 #include <system_error>
 #include <vector>
@@ -36,6 +38,30 @@ void sync_folder(const std::string& folder) {
   if (fd < 0) return;
   ::fsync(fd);
   ::close(fd);
+}
+
+/// Temporary files and folders of this process. Never destroyed: a thread may ask for it while the process ends.
+struct Unfinished {
+  std::mutex mutex;
+  std::set<std::string> paths;
+};
+Unfinished& unfinished() {
+  static auto* const all = new Unfinished;
+  return *all;
+}
+
+/// Makes a temporary by `make`, which returns its path or "", and remembers it.
+template <class Make>
+std::string begin_temporary(const Make& make) {
+  const std::lock_guard<std::mutex> lock(unfinished().mutex);
+  std::string path = make();
+  if (!path.empty()) unfinished().paths.insert(path);
+  return path;
+}
+
+void forget_temporary(const std::string& path) {
+  const std::lock_guard<std::mutex> lock(unfinished().mutex);
+  unfinished().paths.erase(path);
 }
 
 /// Writes to a file descriptor; remembers the first error so that commit can report it.
@@ -86,14 +112,23 @@ struct AtomicFile::Impl {
 
   ~Impl() {
     if (fd >= 0) ::close(fd);
-    if (!temporary.empty()) ::unlink(temporary.c_str());
+    if (temporary.empty()) return;
+    ::unlink(temporary.c_str());
+    forget_temporary(temporary);
   }
 
-  void give_name(const std::string& name) const {
+  /// Links the nameless file to a free name beside the final one, which temporary becomes.
+  void give_name() {
     const std::string self = "/proc/self/fd/" + std::to_string(fd);
-    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      fail(path, "cannot be written");
-    }
+    temporary = begin_temporary([&]() -> std::string {
+      std::string name = temporary_pattern(path);
+      const int placeholder = ::mkostemp(name.data(), O_CLOEXEC);
+      if (placeholder < 0) return "";
+      ::close(placeholder);
+      ::unlink(name.c_str());
+      return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? name : "";
+    });
+    if (temporary.empty()) fail(path, "cannot be written");
   }
 };
 
@@ -123,10 +158,12 @@ AtomicFile::AtomicFile(std::string path) : impl_(std::make_unique<Impl>()) {
   }
 #endif
   if (impl_->fd < 0) {
-    std::string name = temporary_pattern(impl_->path);
-    impl_->fd = ::mkostemp(name.data(), O_CLOEXEC);
+    impl_->temporary = begin_temporary([&]() -> std::string {
+      std::string name = temporary_pattern(impl_->path);
+      impl_->fd = ::mkostemp(name.data(), O_CLOEXEC);
+      return impl_->fd < 0 ? "" : name;
+    });
     if (impl_->fd < 0) fail(impl_->path, "cannot be written");
-    impl_->temporary = name;
     const mode_t mask = ::umask(0);
     ::umask(mask);
     ::fchmod(impl_->fd, mode & ~mask);
@@ -149,16 +186,10 @@ void AtomicFile::commit() {
   if (impl_->is_direct) return;
   if (::fsync(impl_->fd) != 0 && errno != EINVAL) fail(impl_->path, "cannot be written to disk");
   if (impl_->temporary.empty()) {
-    // A link cannot replace a file, a rename can: take a free name first.
-    std::string name = temporary_pattern(impl_->path);
-    const int placeholder = ::mkostemp(name.data(), O_CLOEXEC);
-    if (placeholder < 0) fail(impl_->path, "cannot be written");
-    ::close(placeholder);
-    ::unlink(name.c_str());
-    impl_->give_name(name);
-    impl_->temporary = name;
+    impl_->give_name();  // a link cannot replace a file, a rename can: take a free name first
   }
   if (::rename(impl_->temporary.c_str(), impl_->path.c_str()) != 0) fail(impl_->path, "cannot be written");
+  forget_temporary(impl_->temporary);
   impl_->temporary.clear();
   sync_folder(folder_of(impl_->path));
 }
@@ -171,20 +202,39 @@ AtomicFolder::AtomicFolder(std::string final_path) : final_(std::move(final_path
   if (fs::exists(status) && !empty_folder) {
     throw DataError(final_ + ": exists already; expected the name of a new or empty folder (nothing is overwritten)");
   }
-  temporary_ = temporary_pattern(final_);
-  if (::mkdtemp(temporary_.data()) == nullptr) fail(final_, "cannot be created");
+  temporary_ = begin_temporary([&]() -> std::string {
+    std::string name = temporary_pattern(final_);
+    return ::mkdtemp(name.data()) == nullptr ? "" : name;
+  });
+  if (temporary_.empty()) fail(final_, "cannot be created");
   ::chmod(temporary_.c_str(), 0755);
 }
 
 AtomicFolder::~AtomicFolder() {
   std::error_code ignored;
-  if (!committed_) fs::remove_all(temporary_, ignored);
+  if (committed_) return;
+  fs::remove_all(temporary_, ignored);
+  forget_temporary(temporary_);
 }
 
 void AtomicFolder::commit() {
   if (::rename(temporary_.c_str(), final_.c_str()) != 0) fail(final_, "cannot be created");
   committed_ = true;
+  forget_temporary(temporary_);
   sync_folder(folder_of(final_));
+}
+
+void remove_unfinished_outputs() {
+  std::unique_lock<std::mutex> lock(unfinished().mutex);
+  for (const std::string& path : unfinished().paths) {
+    // Whoever writes does not know yet: a file may appear in a folder that is being emptied.
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      std::error_code error;
+      fs::remove_all(path, error);
+      if (!error) break;
+    }
+  }
+  lock.release();  // stays locked: nothing begins any more
 }
 
 }  // namespace bdc

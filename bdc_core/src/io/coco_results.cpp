@@ -79,7 +79,7 @@ class ResultFileReader {
       // The same number may stand for another class in another file; names, where both have them, decide.
       if (!name.empty() && (label < 0 || data_.classes[static_cast<std::size_t>(label)].name != name)) {
         const auto same = std::find_if(data_.classes.begin(), data_.classes.end(),
-                                       [&](const ClassRecord& c) { return c.name == name; });
+                                       [&, &wanted = name](const ClassRecord& c) { return c.name == wanted; });
         if (same != data_.classes.end()) label = static_cast<std::int32_t>(same - data_.classes.begin());
       }
       label_of_id_[id.shown()] = label;

@@ -114,9 +114,14 @@ void explain_unrecognised(const std::string& path, const ReadOptions& options, c
 }
 
 const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
-  if (const CrowdFormat* format = detected(path)) return *format;
   std::string known;
   for (const CrowdFormat& format : all_crowd_formats()) known += (known.empty() ? "" : ", ") + std::string(format.name);
+  if (!is_folder(path) && !is_regular_file(path)) {
+    throw DataError(path +
+                    ": is a pipe or device, which can be read only once, so its format cannot be detected; name " +
+                    "it with --format (known: " + known + ")");
+  }
+  if (const CrowdFormat* format = detected(path)) return *format;
   if (!is_folder(path)) explain_unrecognised(path, options, known);
   throw DataError(path + ": the format of this " + (std::filesystem::is_directory(path) ? "folder" : "file") +
                   " is not recognised; name it with --format (known: " + known + ")");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/interrupts.h"
 #include "app/patient_threads.h"
 #include "app/user_error.h"
 #include "app/verb.h"
@@ -88,6 +89,9 @@ int parse_and_run(int argc, char** argv) {
   }
   for (const char* verb : {"train", "val", "predict"}) {
     if (app.got_subcommand(verb)) restart_with_patient_threads(argv);
+  }
+  for (const char* verb : {"aggregate", "eval", "validate", "convert", "annotators"}) {
+    if (app.got_subcommand(verb)) end_cleanly_on_interrupt();
   }
   return action();
 }

@@ -56,6 +56,16 @@ struct Work {
   std::vector<char> evaluated;
 };
 
+Predictions predictions_for(const CrowdData& crowd, const std::string& file) {
+  try {
+    return read_predictions(file, crowd);
+  } catch (const DataError& e) {
+    const std::string what = e.what();
+    if (what.find("image_id") == std::string::npos) throw;
+    throw DataError(what + "\n  advice: predict on the images of the labels, and use their ids or file names");
+  }
+}
+
 Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
   Work work;
   progress.live("reading " + flags.labels[0]);
@@ -66,9 +76,12 @@ Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
   if (work.crowd.annotators.empty()) {
     throw DataError(flags.labels[0] + ": the labels have no annotators; aggregation needs to know who drew what");
   }
+  if (work.crowd.classes.empty()) {
+    throw DataError(flags.labels[0] + ": expected classes, found none; boxes without a class cannot be aggregated");
+  }
   if (!flags.truth.empty()) (void)attach_truth(work.crowd, flags.truth);
   if (work.crowd.has_truth) work.evaluated.assign(work.crowd.truth_covers.begin(), work.crowd.truth_covers.end());
-  if (!flags.predictions.empty()) work.predictions = read_predictions(flags.predictions, work.crowd);
+  if (!flags.predictions.empty()) work.predictions = predictions_for(work.crowd, flags.predictions);
   if (!flags.prior.empty()) work.prior = read_annotator_posteriors(flags.prior);
   return work;
 }
@@ -175,11 +188,15 @@ void print_summary(const Json& s) {
   const auto text = [&](const char* key, int decimals) {
     return s[key].is_null() ? std::string("-") : fixed(s[key].get<double>(), decimals);
   };
-  std::cout << s["images"] << " images, " << s["annotators"] << " annotators, " << s["annotations"] << " annotations\n"
-            << s["targets"] << " targets, " << text("expected_objects", 1) << " objects expected";
+  const auto count = [&](const char* key, const std::string& what) {
+    return s[key].dump() + " " + what + (s[key] == 1 ? "" : "s");
+  };
+  std::cout << count("images", "image") << ", " << count("annotators", "annotator") << ", "
+            << count("annotations", "annotation") << "\n"
+            << count("targets", "target") << ", " << text("expected_objects", 1) << " objects expected";
   if (s["rounds"].get<int>() > 0)
-    std::cout << " (" << s["rounds"] << " rounds, " << (s["converged"].get<bool>() ? "converged" : "NOT converged")
-              << ")";
+    std::cout << " (" << count("rounds", "round") << ", "
+              << (s["converged"].get<bool>() ? "converged" : "NOT converged") << ")";
   std::cout << "\nagreement: class alpha " << text("class_alpha", 3) << ", mean IoU of boxes of one object "
             << text("mean_pairwise_iou", 3) << "\n";
   if (s.contains("AP")) {

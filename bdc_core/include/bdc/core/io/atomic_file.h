@@ -43,4 +43,9 @@ class AtomicFolder {
   bool committed_ = false;
 };
 
+/// Removes what uncommitted AtomicFiles and AtomicFolders have written so far, for a process that was told to stop. It
+/// must end right after: from here on no output can be begun (that waits for ever). Not for signal handlers: call it
+/// from a thread.
+void remove_unfinished_outputs();
+
 }  // namespace bdc
