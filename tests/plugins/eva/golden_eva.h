@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "eva/pyramid.h"
+#include "eva/loss.h"
 #include "support/golden_rules.h"
 
 namespace eva_golden {
@@ -25,6 +25,17 @@ inline eva::VitOptions vit_options(const json& golden) {
   out.pretrain_size = config.at("pretrain_img_size");
   out.pretrain_grid = config.at("pt_hw_seq_len");
   out.global_blocks = {2};  // all but window_block_indexes
+  return out;
+}
+
+/// The whole detector of the file.
+inline eva::NetworkOptions network_options(const json& golden) {
+  const json& config = golden.at("config");
+  eva::NetworkOptions out;
+  out.vit = vit_options(golden);
+  out.classes = config.at("num_classes");
+  out.pyramid_channels = config.at("out_channels");
+  out.head_width = config.at("fc_dim");
   return out;
 }
 
