@@ -94,7 +94,7 @@ Pull soft_pull(Detector& detector, const Images& images, const Targets& targets)
   return pull_of(detector, images, [&](const auto& a) { return detector.loss(a, targets); });
 }
 
-double norm(const Tensor& t) {
+double length(const Tensor& t) {
   return t.norm().item<double>();
 }
 
@@ -108,7 +108,7 @@ TEST(EvaDetector, OneHotAndWeightOneIsTheHardLoss) {
     return detector.hard_loss(a, {t.boxes, labels, t.image_index});
   });
   EXPECT_NEAR(soft.loss, hard.loss, 1e-6 * hard.loss);
-  EXPECT_LT(norm(soft.gradient - hard.gradient), 1e-5 * norm(hard.gradient));
+  EXPECT_LT(length(soft.gradient - hard.gradient), 1e-5 * length(hard.gradient));
 }
 
 TEST(EvaDetector, ATargetOfWeightZeroIsAsIfItWereNotThere) {
@@ -130,7 +130,7 @@ TEST(EvaDetector, NoTargetsGiveAFiniteLossWithAGradient) {
   for (Tensor* t : {&none.boxes, &none.class_probs, &none.weights, &none.image_index}) *t = t->slice(0, 0, 0);
   const Pull pull = soft_pull(detector, images, none);
   EXPECT_TRUE(std::isfinite(pull.loss) && torch::isfinite(pull.gradient).all().item<bool>());
-  EXPECT_GT(norm(pull.gradient), 0);
+  EXPECT_GT(length(pull.gradient), 0);
 }
 
 TEST(EvaDetector, OneClassTrainsAndPredicts) {
