@@ -26,10 +26,7 @@ Sightings sightings(Network& network, const Scene& scene, const two_stage::Propo
   std::vector<two_stage::Scored> sets;
   for (std::int64_t b = 0; b < scene.batch(); ++b) {
     const Tensor rows = seen.index_select(0, (image.index_select(0, seen) == b).nonzero().squeeze(1));
-    const Tensor code = out.codes.index_select(0, rows)
-                            .view({rows.size(0), -1, 4})
-                            .gather(1, (label.index_select(0, rows) + 1).view({-1, 1, 1}).expand({rows.size(0), 1, 4}))
-                            .squeeze(1);
+    const Tensor code = two_stage::pick_codes(out.codes.index_select(0, rows), label.index_select(0, rows) + 1);
     const Tensor box = two_stage::clip_to_image(region_coder().decode(code, regions.index_select(0, rows)).squeeze(1),
                                                 scene.sizes[static_cast<std::size_t>(b)]);
     const Tensor large = two_stage::rows_not_smaller(box, 1e-2);

@@ -21,11 +21,6 @@ double share_of(const Tensor& rows) {
   return 1.0 / static_cast<double>(std::max<std::int64_t>(1, rows.size(0)));
 }
 
-/// Row n of codes (N x 4(J + 1)) for class label[n] (N int64): N x 4.
-Tensor codes_of(const Tensor& codes, const Tensor& label) {
-  return codes.view({codes.size(0), -1, 4}).gather(1, label.view({-1, 1, 1}).expand({label.size(0), 1, 4})).squeeze(1);
-}
-
 /// Both stages' samples, drawn in this order: anchors, then regions.
 struct Samples {
   two_stage::AnchorSample anchors;
@@ -72,7 +67,7 @@ RegionLoss region_loss(const RegionOutputs& out, const two_stage::Regions& regio
   const double share = share_of(regions.boxes);
   const Tensor objects = (regions.target >= 0).nonzero().squeeze(1);
   const auto of_objects = [&](const Tensor& t) { return t.index_select(0, objects); };
-  const Tensor codes = codes_of(of_objects(out.codes), of_objects(classes).argmax(1));
+  const Tensor codes = two_stage::pick_codes(of_objects(out.codes), of_objects(classes).argmax(1));
   const Tensor wanted =
       region_coder().encode(target_boxes.index_select(0, of_objects(regions.target)), of_objects(regions.boxes));
   return {two_stage::weighted_sum(two_stage::soft_cross_entropy_rows(out.logits, classes), weights) * share,
@@ -112,9 +107,9 @@ bdc::plugin::LossTerms hard_loss(Network& network, const Scene& scene, const bdc
   const auto of_objects = [&](const Tensor& t) { return t.index_select(0, objects); };
   const Tensor wanted =
       region_coder().encode(labels.boxes.index_select(0, of_objects(regions.target)), of_objects(regions.boxes));
-  region.boxes =
-      torch::smooth_l1_loss(codes_of(of_objects(out.codes), of_objects(label)), wanted, at::Reduction::Sum, kBeta) *
-      share_of(regions.boxes);
+  region.boxes = torch::smooth_l1_loss(two_stage::pick_codes(of_objects(out.codes), of_objects(label)), wanted,
+                                       at::Reduction::Sum, kBeta) *
+                 share_of(regions.boxes);
   return total(rpn, region);
 }
 
