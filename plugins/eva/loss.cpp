@@ -41,7 +41,7 @@ struct Drawn {
 }  // namespace
 
 LossOptions::LossOptions() {
-  proposals = {2000, 1000, 0.7, std::numeric_limits<float>::denorm_min()};
+  proposals = {2000, 1000, 0.7, std::numeric_limits<float>::denorm_min(), /*by_probability=*/false};
   rpn.beta = 0;
   rpn.by_number_drawn = false;
   regions.positives_first = true;

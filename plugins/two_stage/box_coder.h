@@ -21,4 +21,7 @@ struct BoxCoder {
   [[nodiscard]] Tensor decode(const Tensor& codes, const Tensor& regions) const;
 };
 
+/// One of several codes of each row: codes N x 4C, which N int64 -> N x 4.
+[[nodiscard]] Tensor pick_codes(const Tensor& codes, const Tensor& which);
+
 }  // namespace two_stage

@@ -65,6 +65,7 @@ std::vector<Proposals> propose(const RpnOutputs& rpn, const std::vector<ImageSiz
   const Tensor objectness = rpn.objectness.detach(), deltas = rpn.deltas.detach();
   const std::int64_t batch = objectness.size(0), levels = static_cast<std::int64_t>(rpn.level.size());
   std::vector<Scored> sets;  // image by image, level by level
+  std::vector<Tensor> set_logits;
   for (std::int64_t b = 0; b < batch; ++b) {
     std::int64_t from = 0;
     for (const std::int64_t count : rpn.level) {
@@ -75,21 +76,24 @@ std::vector<Proposals> propose(const RpnOutputs& rpn, const std::vector<ImageSiz
           coder.decode(deltas.select(0, b).index_select(0, rows), rpn.anchors.index_select(0, rows)).squeeze(1),
           images[static_cast<std::size_t>(b)]);
       const Tensor large = rows_not_smaller(boxes, options.min_size);
-      sets.push_back({boxes.index_select(0, large), logit.index_select(0, large)});
+      const Tensor logits = logit.index_select(0, large);
+      sets.push_back({boxes.index_select(0, large), options.by_probability ? logits.sigmoid() : logits});
+      set_logits.push_back(logits);
       from += count;
     }
   }
   const std::vector<Tensor> kept = suppress_each(sets, options.nms_iou);
   std::vector<Proposals> out;
   for (std::int64_t b = 0; b < batch; ++b) {
-    std::vector<Tensor> boxes, logits;
+    std::vector<Tensor> boxes, scores, logits;
     for (auto s = static_cast<std::size_t>(b * levels); s < static_cast<std::size_t>((b + 1) * levels); ++s) {
       boxes.push_back(sets[s].boxes.index_select(0, kept[s]));
-      logits.push_back(sets[s].scores.index_select(0, kept[s]));
+      scores.push_back(sets[s].scores.index_select(0, kept[s]));
+      logits.push_back(set_logits[s].index_select(0, kept[s]));
     }
-    const Tensor all = torch::cat(logits);
-    const Tensor best = all.argsort(/*stable=*/true, 0, /*descending=*/true).slice(0, 0, options.after_suppression);
-    out.push_back({torch::cat(boxes).index_select(0, best), all.index_select(0, best)});
+    const Tensor best =
+        torch::cat(scores).argsort(/*stable=*/true, 0, /*descending=*/true).slice(0, 0, options.after_suppression);
+    out.push_back({torch::cat(boxes).index_select(0, best), torch::cat(logits).index_select(0, best)});
   }
   return out;
 }
