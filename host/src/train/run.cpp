@@ -42,13 +42,31 @@ void check_input_size(const Json& config, const plugin::DetectorInfo& info) {
   }
 }
 
-void check_capabilities(const plugin::HookInfo& hook, const plugin::DetectorInfo& detector) {
+/// Detectors that have a capability, by name. Loads every detector that can be loaded; the others cannot help anyway.
+std::vector<std::string> detectors_with(const std::string& capability, const Catalog& catalog) {
+  std::vector<std::string> out;
+  for (const PluginEntry& entry : catalog.entries()) {
+    if (!entry.problem.empty() || !catalog.has(entry.name, Catalog::Kind::detector)) continue;
+    try {
+      const auto info = LoadedPlugin::load(catalog.find(entry.name, Catalog::Kind::detector).file).detector_info();
+      const auto& has = info.capabilities;
+      if (std::find(has.begin(), has.end(), capability) != has.end()) out.push_back(entry.name);
+    } catch (const UserError&) {
+    }
+  }
+  return out;
+}
+
+void check_capabilities(const plugin::HookInfo& hook, const plugin::DetectorInfo& detector, const Catalog& catalog) {
   for (const auto& need : hook.needs_capabilities) {
     if (std::find(detector.capabilities.begin(), detector.capabilities.end(), need) == detector.capabilities.end()) {
+      const auto others = detectors_with(need, catalog);
       throw UserError(ExitCode::config,
                       "hook '" + hook.name + "' needs a detector with '" + need + "', which plugin '" + detector.name +
                           "' has not" +
-                          (detector.capabilities.empty() ? "" : " (it has: " + join(detector.capabilities) + ")"));
+                          (detector.capabilities.empty() ? "" : " (it has: " + join(detector.capabilities) + ")") +
+                          (others.empty() ? "\n  advice: no plugin that can be seen from here has it"
+                                          : "\n  advice: use one that has it: --plugin " + join(others, " or ")));
     }
   }
 }
@@ -87,7 +105,7 @@ HookList build_hooks(const Json& config, const Catalog& catalog, const plugin::D
     }
     const LoadedPlugin plugin = LoadedPlugin::load(catalog.find(name, Catalog::Kind::hook).file);
     const plugin::HookInfo info = plugin.hook_info();
-    check_capabilities(info, detector);
+    check_capabilities(info, detector, catalog);
     const plugin::HookConfig hook_config{num_classes,
                                          check_options(info.options, entry["options"], "hooks." + name + ".options")};
     HookInstance instance{name, entry["priority"].get<int>(), info.needs_predictions, nullptr};
@@ -190,7 +208,7 @@ Json complete_config(Json config, const Catalog& catalog) {
     const auto hook_name = hook["name"].get<std::string>();
     Json registry_options = Json::object();
     const plugin::HookInfo about = hook_info(hook_name, catalog, registry_options);
-    check_capabilities(about, info);
+    check_capabilities(about, info, catalog);
     if (!hook.contains("priority")) hook["priority"] = about.priority;
     hook["options"] =
         to_json(check_options(about.options, layered(registry_options, hook.value("options", Json::object())),
