@@ -28,4 +28,11 @@ TEST(Demo, YoloV7WithBdcNeedsNothingButItsName) {
   EXPECT_NE(compared.out.find("AP of the labels"), std::string::npos) << compared.out;
 }
 
+TEST(Demo, ATransformerFromScratchLearnsTheShapesFromACrowdWithBdc) {
+  const bdc::test::TemporaryFolder folder;
+  const auto outcome = bdc::test::run_host({"--plugin", "eva", "--hook", "bdc", "--json"}, folder.path());
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_GE(nlohmann::json::parse(outcome.out)["test"]["AP50"].get<double>(), 0.60);
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 #include "bdc/core/error.h"
 #include "builtin_hooks/bdc_hook.h"
 #include "builtin_hooks/consensus_hook.h"
+#include "builtin_hooks/crowd_rcnn_hook.h"
 
 namespace bdc::host {
 
@@ -14,11 +15,12 @@ std::unique_ptr<plugin::TrainingHook> make_builtin_hook(const std::string& name,
                     "labels with annotators (docs/formats.md), or training without the hook");
   }
   if (name == "bdc") return make_bdc_hook(options, services);
+  if (name == "crowd_rcnn") return make_crowd_rcnn_hook(options, services);
   return make_consensus_hook(name, options, services);
 }
 
 bool builtin_needs_predictions(const std::string& name, const plugin::Options& options) {
-  return name == "bdc" && options.get_string("schedule") == "batch";
+  return name == "crowd_rcnn" || (name == "bdc" && options.get_string("schedule") == "batch");
 }
 
 }  // namespace bdc::host

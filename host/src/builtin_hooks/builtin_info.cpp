@@ -32,8 +32,23 @@ plugin::HookInfo bdc_info() {
   return info;
 }
 
+plugin::HookInfo crowd_rcnn_info() {
+  plugin::HookInfo info;
+  info.name = "crowd_rcnn";
+  info.description =
+      "Crowd R-CNN: mean boxes, and classes by the annotators' sensitivities with the detector's as prior";
+  info.needs_predictions = true;
+  info.needs_capabilities = {"roi_heads"};
+  info.options = {
+      plugin::int_option("warmup", 1, "epochs with a uniform prior instead of the detector's classes", 0, 1000000),
+      plugin::number_option("group_iou", 0.5, "annotations that overlap by more are of one object", 0, 1),
+      plugin::number_option("detector_iou", 0.5, "detections that overlap an object by so much speak of its class", 0,
+                            1)};
+  return info;
+}
+
 std::vector<plugin::HookInfo> make_table() {
-  std::vector<plugin::HookInfo> table{bdc_info()};
+  std::vector<plugin::HookInfo> table{bdc_info(), crowd_rcnn_info()};
   for (const MethodEntry& method : aggregation_methods()) {
     if (method.name == "bdc") continue;
     plugin::HookInfo info;

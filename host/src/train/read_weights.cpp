@@ -78,6 +78,30 @@ std::string shape_text(const torch::Tensor& t) {
   return sizes.empty() ? "a single number" : join(sizes, " x ");
 }
 
+using Named = std::map<std::string, torch::Tensor>;
+
+/// What must stand before the file's names so that most of them, by name and shape, are the module's own. Empty when
+/// some are already, or when there is no such place.
+std::string prefix_of(const Named& own, const Named& file) {
+  std::map<std::string, std::size_t> fits;
+  for (const auto& [name, tensor] : file) {
+    if (own.count(name) != 0) return "";
+  }
+  for (const auto& [name, tensor] : own) {
+    // Every part of the name behind a dot may be a name of the file.
+    for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+      const auto it = file.find(name.substr(dot + 1));
+      if (it != file.end() && it->second.sizes() == tensor.sizes()) ++fits[name.substr(0, dot + 1)];
+    }
+  }
+  std::string best;
+  std::size_t most = 0;
+  for (const auto& [prefix, count] : fits) {
+    if (count > most) best = prefix, most = count;
+  }
+  return best;
+}
+
 }  // namespace
 
 Weights read_weights(const std::filesystem::path& path) {
@@ -96,8 +120,11 @@ LoadReport load_matching(torch::nn::Module& module, const Weights& weights) {
   torch::NoGradGuard no_grad;
   LoadReport out;
   auto own = module_state(module);
+  out.prefix = prefix_of(own, weights.tensors);
+  const std::string& prefix = out.prefix;
   for (auto& [name, tensor] : own) {
-    const auto it = weights.tensors.find(name);
+    const bool inside = name.compare(0, prefix.size(), prefix) == 0;
+    const auto it = inside ? weights.tensors.find(name.substr(prefix.size())) : weights.tensors.end();
     if (it == weights.tensors.end()) {
       out.missing.push_back(name);
     } else if (it->second.sizes() != tensor.sizes()) {
@@ -113,13 +140,14 @@ LoadReport load_matching(torch::nn::Module& module, const Weights& weights) {
     }
   }
   for (const auto& [name, tensor] : weights.tensors) {
-    if (!own.count(name)) out.unexpected.push_back(name);
+    if (!own.count(prefix + name)) out.unexpected.push_back(name);
   }
   return out;
 }
 
 std::string LoadReport::text() const {
-  std::string out = "loaded " + std::to_string(loaded.size()) + " tensors\n";
+  std::string out = "loaded " + std::to_string(loaded.size()) + " tensors" +
+                    (prefix.empty() ? "" : " into the detector's '" + prefix.substr(0, prefix.size() - 1) + "'") + "\n";
   if (!skipped.empty()) {
     out += "skipped " + std::to_string(skipped.size()) + ", which have another shape:\n";
     for (const auto& s : skipped) out += "  " + printable(s.name, 100) + " " + s.reason + "\n";

@@ -35,6 +35,7 @@ struct LoadReport {
     std::string name;
     std::string reason;  ///< "is 3 x 4 in the file, 5 x 4 in the detector"
   };
+  std::string prefix;  ///< what was put before the file's names (see load_matching); mostly empty
   std::vector<std::string> loaded;
   std::vector<Skipped> skipped;         ///< in both, but of another shape: heads for another number of classes
   std::vector<std::string> missing;     ///< in the detector alone; keeps its initial value
@@ -45,7 +46,9 @@ struct LoadReport {
 };
 
 /// Copies what fits, by name, into the module's parameters and buffers, and converts between floating types and between
-/// integer types. Never throws for weights that do not fit; that nothing was loaded is for the caller to judge.
+/// integer types. A file in which no name is the module's may be of a part of it (an ImageNet backbone): then the
+/// file's names are looked for below the module's, and the place where most of them fit is taken (backbone.body.).
+/// Never throws for weights that do not fit; that nothing was loaded is for the caller to judge.
 [[nodiscard]] LoadReport load_matching(torch::nn::Module& module, const Weights& weights);
 
 }  // namespace bdc::host

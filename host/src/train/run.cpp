@@ -43,13 +43,31 @@ void check_input_size(const Json& config, const plugin::DetectorInfo& info) {
   }
 }
 
-void check_capabilities(const plugin::HookInfo& hook, const plugin::DetectorInfo& detector) {
+/// Detectors that have a capability, by name. Loads every detector that can be loaded; the others cannot help anyway.
+std::vector<std::string> detectors_with(const std::string& capability, const Catalog& catalog) {
+  std::vector<std::string> out;
+  for (const PluginEntry& entry : catalog.entries()) {
+    if (!entry.problem.empty() || !catalog.has(entry.name, Catalog::Kind::detector)) continue;
+    try {
+      const auto info = LoadedPlugin::load(catalog.find(entry.name, Catalog::Kind::detector).file).detector_info();
+      const auto& has = info.capabilities;
+      if (std::find(has.begin(), has.end(), capability) != has.end()) out.push_back(entry.name);
+    } catch (const UserError&) {
+    }
+  }
+  return out;
+}
+
+void check_capabilities(const plugin::HookInfo& hook, const plugin::DetectorInfo& detector, const Catalog& catalog) {
   for (const auto& need : hook.needs_capabilities) {
     if (std::find(detector.capabilities.begin(), detector.capabilities.end(), need) == detector.capabilities.end()) {
+      const auto others = detectors_with(need, catalog);
       throw UserError(ExitCode::config,
                       "hook '" + hook.name + "' needs a detector with '" + need + "', which plugin '" + detector.name +
                           "' has not" +
-                          (detector.capabilities.empty() ? "" : " (it has: " + join(detector.capabilities) + ")"));
+                          (detector.capabilities.empty() ? "" : " (it has: " + join(detector.capabilities) + ")") +
+                          (others.empty() ? "\n  advice: no plugin that can be seen from here has it"
+                                          : "\n  advice: use one that has it: --plugin " + join(others, " or ")));
     }
   }
 }
@@ -114,7 +132,7 @@ HookList build_hooks(const Json& config, const Catalog& catalog, const plugin::D
     }
     const LoadedPlugin plugin = LoadedPlugin::load(catalog.find(name, Catalog::Kind::hook).file);
     const plugin::HookInfo info = plugin.hook_info();
-    check_capabilities(info, detector);
+    check_capabilities(info, detector, catalog);
     const plugin::HookConfig hook_config{num_classes,
                                          check_options(info.options, entry["options"], "hooks." + name + ".options")};
     HookInstance instance{name, entry["priority"].get<int>(), info.needs_predictions, nullptr};
@@ -222,7 +240,7 @@ Json complete_config(Json config, const Catalog& catalog, const std::vector<Conf
     if (registered != nullptr) check_registered(about.options, *registered);
     check_hook_layers(about, layers);
     const Json registry_options = registered != nullptr ? registered->options : Json::object();
-    check_capabilities(about, info);
+    check_capabilities(about, info, catalog);
     if (!hook.contains("priority")) hook["priority"] = about.priority;
     hook["options"] =
         to_json(check_options(about.options, layered(registry_options, hook.value("options", Json::object())),
@@ -231,6 +249,54 @@ Json complete_config(Json config, const Catalog& catalog, const std::vector<Conf
   return config;
 }
 
+namespace {
+
+/// Everything a run is made of before its folder is. Hooks look at `services`, so it stays where it is.
+struct Prepared {
+  Prepared(const Json& config, const Catalog& catalog)
+      : settings(train_settings(config)),
+        data(open_data(with_crowd_for_hooks(config))),
+        num_classes(static_cast<std::int64_t>(data.train->labels().classes.size())),
+        plugin(LoadedPlugin::load(
+            catalog.find(config_value<std::string>(config, "plugin.name"), Catalog::Kind::detector).file)),
+        info(plugin.detector_info()),
+        services{&data.train->labels(), torch::get_num_threads(), {}},
+        hooks(build_hooks(config, catalog, info, num_classes, services)),
+        detector(plugin,
+                 {num_classes, settings.input_size,
+                  check_options(info.options, config["plugin"]["options"], "plugin.options")},
+                 settings.seed, device_of(config_value<std::string>(config, "train.device"))) {}
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  void start(const Json& config, Progress& progress) {
+    start_weights(config, detector, progress);
+    detector.adapt_to_boxes(box_sizes(data.train->labels(), settings.input_size));
+  }
+  [[nodiscard]] std::int64_t weights() {
+    std::int64_t count = 0;
+    for (const auto& p : detector.module().parameters()) count += p.numel();
+    return count;
+  }
+
+  TrainSettings settings;
+  OpenedData data;
+  std::int64_t num_classes;
+  LoadedPlugin plugin;
+  plugin::DetectorInfo info;
+  HookServices services;
+  HookList hooks;
+  DetectorHandle detector;
+};
+
+void set_threads(const Json& config) {
+  const auto threads = config_value<std::int64_t>(config, "train.threads");
+  torch::set_num_threads(threads > 0 ? static_cast<int>(threads) : default_threads());
+  cv::setNumThreads(0);  // batches are loaded in parallel already
+}
+
+}  // namespace
+
 Json config_of_run(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {
     throw UserError(ExitCode::data, folder.string() + ": no such run folder");
@@ -238,59 +304,62 @@ Json config_of_run(const std::filesystem::path& folder) {
   return CheckpointStore(folder).load([](const std::string&) {}).config;
 }
 
+RunPlan plan_training(const Json& config, const Catalog& catalog, Progress& progress) {
+  set_threads(config);
+  Prepared run(config, catalog);
+  run.start(config, progress);
+  RunPlan out;
+  out.plugin = run.plugin.name();
+  out.data = run.data.description;
+  out.warnings = run.data.warnings;
+  out.hooks = run.hooks.names();
+  out.class_names = class_names(run.data.train->labels());
+  out.train_images = run.data.train->labels().images.size();
+  out.test_images = run.data.test->labels().images.size();
+  out.weights = run.weights();
+  for (const auto& group : run.detector.parameter_groups()) {
+    RunPlan::Group row;
+    row.name = group.name;
+    row.tensors = group.parameters.size();
+    for (const auto& p : group.parameters) row.weights += p.numel();
+    row.learning_rate = run.settings.learning_rate.start * group.learning_rate_factor;
+    row.weight_decay = run.settings.optimizer.weight_decay * group.weight_decay_factor;
+    out.groups.push_back(std::move(row));
+  }
+  return out;
+}
+
 RunReport run_training(const Json& config, const Catalog& catalog, const std::optional<std::filesystem::path>& resume,
                        Progress& progress, const std::atomic<bool>& stop) {
   const double started = now_seconds();
-  const auto threads = config_value<std::int64_t>(config, "train.threads");
-  torch::set_num_threads(threads > 0 ? static_cast<int>(threads) : default_threads());
-  cv::setNumThreads(0);  // batches are loaded in parallel already
-
-  const TrainSettings settings = train_settings(config);
-  const OpenedData data = open_data(with_crowd_for_hooks(config));
-  const Dataset &train = *data.train, &test = *data.test;
-  const auto num_classes = static_cast<std::int64_t>(train.labels().classes.size());
-
-  const LoadedPlugin plugin =
-      LoadedPlugin::load(catalog.find(config_value<std::string>(config, "plugin.name"), Catalog::Kind::detector).file);
-  const plugin::DetectorInfo info = plugin.detector_info();
-  HookServices services;
-  services.labels = &train.labels();
-  services.threads = torch::get_num_threads();
-  HookList hooks = build_hooks(config, catalog, info, num_classes, services);
-  DetectorHandle detector(
-      plugin,
-      {num_classes, settings.input_size, check_options(info.options, config["plugin"]["options"], "plugin.options")},
-      settings.seed, device_of(config_value<std::string>(config, "train.device")));
-
-  if (!resume) {
-    start_weights(config, detector, progress);
-    detector.adapt_to_boxes(box_sizes(train.labels(), settings.input_size));
-  }
+  set_threads(config);
+  Prepared run(config, catalog);
+  if (!resume) run.start(config, progress);
 
   RunReport report;
-  report.simulated = data.simulated;
+  report.simulated = run.data.simulated;
   std::optional<Checkpoint> checkpoint;
   if (resume) {
     report.folder = *resume;
     checkpoint = CheckpointStore(*resume).load([&](const std::string& text) { progress.line(text); });
   } else {
     report.folder = make_run_folder(config_value<std::string>(config, "output.folder"),
-                                    config_value<std::string>(config, "output.name"), plugin.name());
+                                    config_value<std::string>(config, "output.name"), run.plugin.name());
     write_file_atomically(report.folder / "config.json", config.dump(2) + "\n");
   }
-  std::int64_t weights = 0;
-  for (const auto& p : detector.module().parameters()) weights += p.numel();
-  progress.line("training " + plugin.name() + " (" + std::to_string(weights) + " weights) on " + data.description +
-                ", " + std::to_string(num_classes) + " classes, " + std::to_string(torch::get_num_threads()) +
-                " threads" + (detector.device().is_cpu() ? "" : ", " + detector.device().str()) +
-                (settings.half_precision ? ", half precision" : "") +
-                (hooks.names().empty() ? "" : ", hooks: " + join(hooks.names())));
-  for (const auto& warning : data.warnings) progress.line("warning: " + warning);
+  progress.line("training " + run.plugin.name() + " (" + std::to_string(run.weights()) + " weights) on " +
+                run.data.description + ", " + std::to_string(run.num_classes) + " classes, " +
+                std::to_string(torch::get_num_threads()) + " threads" +
+                (run.detector.device().is_cpu() ? "" : ", " + run.detector.device().str()) +
+                (run.settings.half_precision ? ", half precision" : "") +
+                (run.hooks.names().empty() ? "" : ", hooks: " + join(run.hooks.names())));
+  for (const auto& warning : run.data.warnings) progress.line("warning: " + warning);
   progress.line((resume ? "going on with " : "writing to ") + report.folder.string());
 
-  report.class_names = class_names(train.labels());
-  Trainer trainer({detector, train, test, hooks, progress, stop, report.folder, config}, settings);
-  services.predict_training_set = [&](const auto& sink) { trainer.predict_training_set(sink); };
+  report.class_names = class_names(run.data.train->labels());
+  Trainer trainer({run.detector, *run.data.train, *run.data.test, run.hooks, progress, stop, report.folder, config},
+                  run.settings);
+  run.services.predict_training_set = [&](const auto& sink) { trainer.predict_training_set(sink); };
   report.fit = trainer.fit(checkpoint ? &*checkpoint : nullptr);
   report.seconds = now_seconds() - started;
   return report;

@@ -34,6 +34,26 @@ struct RunReport {
                                      const std::optional<std::filesystem::path>& resume, Progress& progress,
                                      const std::atomic<bool>& stop);
 
+/// What a run would do, without doing it.
+struct RunPlan {
+  struct Group {  ///< parameters with the same optimiser settings
+    std::string name;
+    std::size_t tensors = 0;
+    std::int64_t weights = 0;
+    double learning_rate = 0;  ///< before warm-up and schedule
+    double weight_decay = 0;
+  };
+  std::string plugin, data;
+  std::vector<std::string> warnings, hooks, class_names;
+  std::size_t train_images = 0, test_images = 0;
+  std::int64_t weights = 0;  ///< all of the detector's
+  std::vector<Group> groups;
+};
+
+/// Builds everything that run_training would: opens the data, loads the weights, makes the detector and the hooks.
+/// Trains nothing and writes nothing.
+[[nodiscard]] RunPlan plan_training(const Json& config, const Catalog& catalog, Progress& progress);
+
 /// The config inside a run folder's checkpoint.
 [[nodiscard]] Json config_of_run(const std::filesystem::path& folder);
 

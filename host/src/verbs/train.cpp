@@ -1,11 +1,14 @@
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 
 #include "app/user_error.h"
 #include "app/verb.h"
 #include "config/config.h"
+#include "text/nearest.h"
 #include "train/run.h"
 #include "verbs/annotator_table.h"
 #include "verbs/evaluation_table.h"
@@ -52,9 +55,46 @@ Json json_report(const RunReport& report) {
   return out;
 }
 
+Json json_plan(const RunPlan& plan) {
+  Json groups = Json::array();
+  for (const auto& g : plan.groups) {
+    groups.push_back({{"name", g.name},
+                      {"tensors", g.tensors},
+                      {"weights", g.weights},
+                      {"learning_rate", g.learning_rate},
+                      {"weight_decay", g.weight_decay}});
+  }
+  return {{"plugin", plan.plugin},
+          {"data", plan.data},
+          {"train_images", plan.train_images},
+          {"test_images", plan.test_images},
+          {"classes", plan.class_names},
+          {"hooks", plan.hooks},
+          {"weights", plan.weights},
+          {"groups", groups}};
+}
+
+void print_plan(const RunPlan& plan) {
+  std::cout << "dry run: nothing is trained, nothing is written\n"
+            << "data: " << plan.data << ", " << plan.class_names.size() << " classes; to train on " << plan.train_images
+            << " images, to test on " << plan.test_images << "\n"
+            << "detector: " << plan.plugin << ", " << plan.weights << " weights\n"
+            << "hooks: " << (plan.hooks.empty() ? "none" : join(plan.hooks)) << "\n";
+  for (const auto& warning : plan.warnings) std::cout << "warning: " << warning << "\n";
+  std::size_t width = 15;
+  for (const auto& g : plan.groups) width = std::max(width, g.name.size());
+  const auto row = [&](const std::string& name, const auto& tensors, const auto& weights, const auto& rate,
+                       const auto& decay) {
+    std::cout << std::left << std::setw(static_cast<int>(width)) << name << std::right << std::setw(9) << tensors
+              << std::setw(12) << weights << std::setw(15) << rate << std::setw(14) << decay << "\n";
+  };
+  row("parameter group", "tensors", "weights", "learning rate", "weight decay");
+  for (const auto& g : plan.groups) row(g.name, g.tensors, g.weights, g.learning_rate, g.weight_decay);
+}
+
 struct Flags {
   std::string resume, data, images, device;
-  bool amp = false, quiet = false, json = false;
+  bool amp = false, quiet = false, json = false, dry_run = false;
 };
 
 /// The run that changed last: --resume auto.
@@ -84,6 +124,9 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
   std::optional<std::filesystem::path> resume;
   Json config;
   std::string demo;
+  if (!flags.resume.empty() && flags.dry_run) {
+    throw UserError(ExitCode::usage, "--dry-run shows a new run; leave out --resume");
+  }
   if (!flags.resume.empty()) {
     if (request.file || !request.plugin.empty() || !request.hooks.empty() || !request.sets.empty()) {
       throw UserError(
@@ -98,6 +141,16 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
     std::vector<ConfigLayer> layers;
     config = resolve_config(request, &layers);
     config = complete_config(std::move(config), catalog, layers);
+  }
+  if (flags.dry_run) {
+    Progress silent(flags.json || flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
+    const RunPlan plan = plan_training(config, catalog, silent);
+    if (flags.json) {
+      std::cout << json_plan(plan).dump(2) << "\n";
+    } else {
+      print_plan(plan);
+    }
+    return static_cast<int>(ExitCode::ok);
   }
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
@@ -128,6 +181,8 @@ void add_train(CLI::App& app, Action& action) {
   verb->add_flag("--amp", flags->amp, "half precision where that is safe (train.amp)");
   verb->add_option("--resume", flags->resume, "go on with the run in this folder; auto: the latest in runs/")
       ->type_name("RUN|auto");
+  verb->add_flag("--dry-run", flags->dry_run,
+                 "build everything, show data, detector and parameter groups with their learning rates; write nothing");
   verb->add_flag("-q,--quiet", flags->quiet, "no progress, no table");
   verb->add_flag("--json", flags->json, "print the result as JSON on standard output");
   verb->footer(

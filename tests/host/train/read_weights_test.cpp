@@ -162,5 +162,47 @@ TEST(LoadMatching, WholeNumbersDoNotBecomeFractions) {
   EXPECT_EQ(net.norm->num_batches_tracked.item<std::int64_t>(), 9);
 }
 
+/// backbone.body.<conv, norm>, backbone.other.conv, head.conv.
+struct WholeDetector : torch::nn::Module {
+  WholeDetector() {
+    auto backbone = register_module("backbone", std::make_shared<torch::nn::Module>());
+    auto body = backbone->register_module("body", std::make_shared<torch::nn::Module>());
+    body->register_module("conv", torch::nn::Conv2d(3, 4, 1));
+    body->register_module("norm", torch::nn::BatchNorm2d(4));
+    backbone->register_module("other", std::make_shared<torch::nn::Module>())
+        ->register_module("conv", torch::nn::Conv2d(3, 4, 1));
+    register_module("head", std::make_shared<torch::nn::Module>())->register_module("conv", torch::nn::Conv2d(4, 2, 1));
+  }
+};
+
+TEST(LoadMatching, ABackboneAloneGoesWhereMostOfItFits) {
+  WholeDetector detector;
+  Weights weights;
+  weights.tensors = {{"conv.weight", torch::full({4, 3, 1, 1}, 7.0)},
+                     {"conv.bias", torch::full({4}, 7.0)},
+                     {"norm.weight", torch::full({4}, 7.0)},
+                     {"norm.running_mean", torch::full({4}, 7.0)},
+                     {"fc.weight", torch::zeros({1000, 4})}};
+  const auto other = detector.named_parameters()["backbone.other.conv.weight"].detach().clone();
+  const LoadReport report = load_matching(detector, weights);
+  EXPECT_EQ(report.prefix, "backbone.body.");
+  EXPECT_EQ(report.loaded.size(), 4u);
+  EXPECT_EQ(report.unexpected, std::vector<std::string>{"fc.weight"});
+  EXPECT_EQ(detector.named_parameters()["backbone.body.conv.weight"].sum().item<float>(), 84);
+  EXPECT_EQ(detector.named_buffers()["backbone.body.norm.running_mean"].sum().item<float>(), 28);
+  EXPECT_TRUE(torch::equal(detector.named_parameters()["backbone.other.conv.weight"], other));
+  EXPECT_NE(report.text().find("into the detector's 'backbone.body'"), std::string::npos) << report.text();
+}
+
+TEST(LoadMatching, NamesThatAreTheDetectorsOwnAreTakenAsTheyStand) {
+  WholeDetector detector;
+  Weights weights;
+  weights.tensors = {{"head.conv.bias", torch::zeros({2})}, {"conv.bias", torch::zeros({4})}};
+  const LoadReport report = load_matching(detector, weights);
+  EXPECT_EQ(report.prefix, "");
+  EXPECT_EQ(report.loaded, std::vector<std::string>{"head.conv.bias"});
+  EXPECT_EQ(report.unexpected, std::vector<std::string>{"conv.bias"});
+}
+
 }  // namespace
 }  // namespace bdc::host

@@ -6,40 +6,29 @@
 #include <torch/nn.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "support/golden_rules.h"
 #include "yolov7/network.h"
 
 namespace yolov7_golden {
 
-using nlohmann::json;
+using golden::expect_summary;
+using golden::file;
+using golden::fill;
+using golden::image;
+using golden::json;
+using golden::relative;
+using golden::tolerance_of;
 using torch::Tensor;
-
-/// "yolov7.json" or "yolov7_tiny.json".
-[[nodiscard]] json file(const std::string& name);
 
 /// The network of a file, in evaluation mode (batch norms frozen, as in the file), with gradients. Weights as built.
 [[nodiscard]] std::shared_ptr<yolov7::Network> network(const json& golden);
 
-/// Fills every tensor from its name by the rule "sine" or "hash".
-void fill(yolov7::Network& net, const std::string& rule, const json& golden);
-
-/// The input of a case: rule "sine" or "hash".
-[[nodiscard]] Tensor image(const std::string& rule, const std::vector<std::int64_t>& shape);
-
 /// Rows of a level in the file's shape, B x 3 x h x w x columns.
 [[nodiscard]] Tensor in_file_order(const yolov7::Heads& heads, std::size_t level, const Tensor& rows);
-
-/// Expects the tensor to have the summary's shape, samples, extremes and sums. `tolerance` is per element.
-void expect_summary(const Tensor& actual, const json& summary, double tolerance, const std::string& what);
-
-/// 20 times what float32 and float64 runs of the original differ by, at least 1e-6 of the largest value.
-[[nodiscard]] double tolerance_of(const json& summary);
-
-[[nodiscard]] ::testing::AssertionResult relative(double actual, double expected, double tolerance);
 
 struct CaseName {
   std::string file;

@@ -1,0 +1,5 @@
+#include <bdc/plugin/export.h>
+
+#include "eva/detector.h"
+
+BDC_EXPORT_DETECTOR(eva::Detector);
