@@ -32,7 +32,8 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<std::string>{"version"}, std::vector<std::string>{"aggregate"},
                     std::vector<std::string>{"eval"}, std::vector<std::string>{"validate"},
                     std::vector<std::string>{"convert"}, std::vector<std::string>{"convert", "weights"},
-                    std::vector<std::string>{"annotators"}));
+                    std::vector<std::string>{"annotators"}, std::vector<std::string>{"report"},
+                    std::vector<std::string>{"synth"}, std::vector<std::string>{"experiment"}));
 
 TEST(CommandLine, NothingAtAllPrintsHelpAndIsAUsageError) {
   const auto outcome = run_host({}, "/");

@@ -70,6 +70,9 @@ int parse_and_run(int argc, char** argv) {
   add_validate(app, action);
   add_convert(app, action);
   add_annotators(app, action);
+  add_synth(app, action);
+  add_experiment(app, action);
+  add_report(app, action);
   add_plugins(app, action);
   add_config(app, action);
   add_version(app, action);

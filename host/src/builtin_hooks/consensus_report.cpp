@@ -27,6 +27,7 @@ void report_targets(const std::string& hook, const Targets& targets, const Crowd
   const CocoEvalResult result = evaluate_targets(targets, labels);
   run.metrics[hook + "/AP"] = result.stats[0];
   run.metrics[hook + "/AP50"] = result.stats[1];
+  run.metrics[hook + "/AP75"] = result.stats[2];
 }
 
 void write_annotators(const AnnotatorPosteriors& posteriors, std::int64_t epoch, plugin::RunContext& run) {

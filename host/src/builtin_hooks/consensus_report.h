@@ -9,8 +9,8 @@
 /// What built-in hooks leave in the log and in the run folder.
 namespace bdc::host {
 
-/// Logs "<hook>/targets", and "<hook>/AP", "/AP50" of the consensus where the labels have truth (aggregation AP). The
-/// only place where a hook looks at truth: nothing it computes goes back into training.
+/// Logs "<hook>/targets", and "<hook>/AP", "/AP50", "/AP75" of the consensus where the labels have truth (aggregation
+/// AP). The only place where a hook looks at truth: nothing it computes goes back into training.
 void report_targets(const std::string& hook, const Targets& targets, const CrowdData& labels, plugin::RunContext& run);
 
 /// Writes annotators.json (the latest) and annotators/epoch_0001.json (epoch 0: what the annotations alone say).

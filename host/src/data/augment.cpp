@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "shapes/random.h"
+#include "bdc/core/random.h"
 
 namespace bdc::host {
 namespace {

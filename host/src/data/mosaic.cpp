@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bdc/core/random.h"
 #include "data/pixels.h"
-#include "shapes/random.h"
 
 namespace bdc::host {
 

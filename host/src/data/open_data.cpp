@@ -8,6 +8,7 @@
 #include "bdc/core/io/coco.h"
 #include "bdc/core/io/crowd_io.h"
 #include "bdc/core/parallel.h"
+#include "builtin_hooks/builtin_info.h"
 #include "config/config.h"
 #include "data/cached_data.h"
 #include "data/image_folder_data.h"
@@ -194,9 +195,27 @@ OpenedData open_files(const Json& config) {
   return out;
 }
 
+/// The built-in shapes have no annotators unless asked for; a hook that needs some gets a mixed crowd.
+Json with_crowd_for_hooks(Json config) {
+  Json& data = config["data"];
+  const bool files = !data["labels"].get<std::string>().empty() || data["source"] == "files";
+  Json& crowd = data["shapes"]["crowd"];
+  const bool none = crowd["experts"] == 0 && crowd["average"] == 0 && crowd["poor"] == 0 && crowd["random"] == 0;
+  const bool wanted = std::any_of(config["hooks"].begin(), config["hooks"].end(), [](const Json& hook) {
+    return find_builtin_hook(hook["name"].get<std::string>()) != nullptr;
+  });
+  if (files || !none || !wanted) return config;
+  crowd["experts"] = 2;
+  crowd["average"] = 5;
+  crowd["poor"] = 2;
+  crowd["random"] = 1;
+  return config;
+}
+
 }  // namespace
 
-OpenedData open_data(const Json& config) {
+OpenedData open_data(const Json& given) {
+  const Json config = with_crowd_for_hooks(given);
   const std::string source = text(config, "source");
   const bool named = !text(config, "labels").empty() || !text(config, "images").empty();
   OpenedData data = source == "files" || (source == "auto" && named) ? open_files(config) : open_shapes(config);

@@ -21,7 +21,8 @@ struct OpenedData {
   std::vector<SimulatedAnnotator> simulated;  ///< true quality, one per annotator; empty unless the crowd is simulated
 };
 
-/// Opens what the keys data.* of a resolved config say. Labels and images are checked as ImageFolderData says.
+/// Opens what the keys data.* of a resolved config say. The built-in shapes have no annotators unless asked for; when
+/// a built-in hook needs some, a mixed crowd of ten labels them. Labels and images are checked as ImageFolderData says.
 /// Throws UserError (exit 3) when keys do not fit together, DataError when files are wrong.
 [[nodiscard]] OpenedData open_data(const Json& config);
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "shapes/random.h"
+#include "bdc/core/random.h"
 
 namespace bdc::host {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bdc/core/parallel.h"
-#include "shapes/random.h"
+#include "bdc/core/random.h"
 
 namespace bdc::host {
 namespace {

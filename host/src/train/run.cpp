@@ -193,23 +193,6 @@ void check_one_consensus(const Json& config) {
   }
 }
 
-/// The built-in shapes have no annotators unless asked for; a hook that needs some gets a mixed crowd.
-Json with_crowd_for_hooks(Json config) {
-  Json& data = config["data"];
-  const bool files = !data["labels"].get<std::string>().empty() || data["source"] == "files";
-  Json& crowd = data["shapes"]["crowd"];
-  const bool none = crowd["experts"] == 0 && crowd["average"] == 0 && crowd["poor"] == 0 && crowd["random"] == 0;
-  const bool wanted = std::any_of(config["hooks"].begin(), config["hooks"].end(), [](const Json& hook) {
-    return find_builtin_hook(hook["name"].get<std::string>()) != nullptr;
-  });
-  if (files || !none || !wanted) return config;
-  crowd["experts"] = 2;
-  crowd["average"] = 5;
-  crowd["poor"] = 2;
-  crowd["random"] = 1;
-  return config;
-}
-
 }  // namespace
 
 Json complete_config(Json config, const Catalog& catalog, const std::vector<ConfigLayer>& layers) {
@@ -255,7 +238,7 @@ namespace {
 struct Prepared {
   Prepared(const Json& config, const Catalog& catalog)
       : settings(train_settings(config)),
-        data(open_data(with_crowd_for_hooks(config))),
+        data(open_data(config)),
         num_classes(static_cast<std::int64_t>(data.train->labels().classes.size())),
         plugin(LoadedPlugin::load(
             catalog.find(config_value<std::string>(config, "plugin.name"), Catalog::Kind::detector).file)),

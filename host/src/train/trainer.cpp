@@ -8,10 +8,10 @@
 #include <numeric>
 
 #include "app/user_error.h"
+#include "bdc/core/random.h"
 #include "config/config.h"
 #include "data/loader.h"
 #include "data/open_data.h"
-#include "shapes/random.h"
 #include "text/table.h"
 #include "train/evaluate.h"
 #include "train/run_pictures.h"

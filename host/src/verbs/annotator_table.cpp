@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "bdc/core/annotator_clusters.h"
 #include "text/nearest.h"
 #include "text/table.h"
 
@@ -14,19 +15,7 @@ std::string who(const AnnotatorEvidence& annotator) {
   return printable(annotator.name.empty() ? annotator.id.text : annotator.name, 40);
 }
 
-/// Deviation of an edge, in box sizes: the mean over the four coordinates.
-double box_noise(const AnnotatorPosteriors& posteriors, std::size_t k) {
-  double trace = 0;
-  for (const double precision : posteriors.box(k).precision()) trace += 1 / precision;
-  return std::sqrt(trace / 4);
-}
-
 }  // namespace
-
-double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k) {
-  if (!posteriors.has_existence) return posteriors.accuracy(k);
-  return posteriors.mean_recall(k) * posteriors.accuracy(k) / (1 + posteriors.mean_spurious_per_image(k));
-}
 
 std::vector<std::size_t> annotators_by_quality(const AnnotatorPosteriors& posteriors) {
   std::vector<std::pair<double, std::size_t>> ranked;

@@ -9,11 +9,7 @@
 
 namespace bdc::host {
 
-/// One number to rank an annotator by: the probability that an object shown to them is drawn and given the right class
-/// (recall * accuracy; accuracy alone for a profile without recall), divided by 1 + spurious boxes per image.
-[[nodiscard]] double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k);
-
-/// Annotators with at least one image, best first.
+/// Annotators with at least one image, best first (annotator_quality).
 [[nodiscard]] std::vector<std::size_t> annotators_by_quality(const AnnotatorPosteriors& posteriors);
 
 /// A table of the first and last `ends` annotators by quality (all when there are few, or when `ends` is 0).

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
+#include "bdc/core/random.h"
 #include "data/pixels.h"
-#include "shapes/random.h"
 #include "shapes/shapes.h"
 
 namespace bdc::host {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace bdc::host {
+namespace bdc {
 
 /// A small random generator whose numbers are the same everywhere (those of std:: distributions are not).
 class Random {
@@ -32,4 +32,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace bdc::host
+}  // namespace bdc

@@ -1,0 +1,115 @@
+#include "experiment/cell_data.h"
+
+#include "app/user_error.h"
+#include "bdc/core/io/atomic_file.h"
+#include "bdc/core/io/coco.h"
+#include "bdc/core/io/crowd_io.h"
+#include "bdc/core/parallel.h"
+#include "pictures/picture.h"
+#include "shapes/shapes.h"
+#include "synth/simulate.h"
+
+namespace bdc::host {
+namespace fs = std::filesystem;
+namespace {
+
+/// Training and held-out shapes: the same settings, but seeds that no other seed leads to.
+ShapesSettings shapes_settings(const Cell& cell, bool test) {
+  const Json& s = cell.settings["data"]["shapes"];
+  const auto number = [&](const char* key, std::int64_t otherwise) { return s.value(key, otherwise); };
+  return {test ? number("test_images", 100) : number("train_images", 400), number("classes", 4), number("size", 96),
+          number("max_objects", 3), static_cast<std::uint64_t>(cell.seed) * 2 + (test ? 1 : 0)};
+}
+
+void write_shapes(const ShapesData& shapes, const fs::path& folder, int threads) {
+  fs::create_directories(folder / "shapes");
+  parallel_chunks(
+      static_cast<std::size_t>(shapes.size()), 16, threads, [&](std::size_t begin, std::size_t end, std::size_t) {
+        for (std::size_t i = begin; i < end; ++i) {
+          write_picture(folder / shapes.labels().images[i].file, shapes.image(static_cast<std::int64_t>(i)));
+        }
+      });
+}
+
+CrowdData truth_of(const Cell& cell) {
+  const Json& data = cell.settings["data"];
+  if (data.contains("shapes")) return ShapesData(shapes_settings(cell, false)).labels();
+  return read_truth(data["truth"].get<std::string>());
+}
+
+void without_truth(CrowdData& data) {
+  data.truth.clear();
+  data.truth_covers.clear();
+  data.has_truth = false;
+  data.finalize();
+}
+
+}  // namespace
+
+CrowdData cell_crowd(const Cell& cell, int threads) {
+  if (cell.settings["crowd"].contains("as_drawn")) {
+    const Json& data = cell.settings["data"];
+    CrowdData labels = read_crowd({data["crowd"].get<std::string>()});
+    if (data.contains("truth")) (void)attach_truth(labels, data["truth"].get<std::string>());
+    return labels;
+  }
+  Json spec_json = cell.settings["crowd"];
+  spec_json.erase("name");
+  const CrowdSpec spec = parse_crowd_spec(spec_json, "crowd " + cell.crowd);
+  CrowdData labels = truth_of(cell);
+  if (labels.images.empty()) throw DataError("data " + cell.data + ": expected images, found none");
+  const auto seed = static_cast<std::uint64_t>(cell.seed);
+  simulate_crowd(labels, make_members(spec, labels, seed), {seed, spec.cover_all, threads});
+  return labels;
+}
+
+fs::path shapes_folder(const Cell& cell, const fs::path& folder, int threads) {
+  const Json& data = cell.settings["data"];
+  const fs::path shapes = folder / ("shapes_" + digest(Json{data["shapes"], cell.seed}.dump()).substr(0, 12));
+  if (!fs::exists(shapes)) {
+    fs::create_directories(folder);
+    AtomicFolder writing(shapes.string());
+    const ShapesData train(shapes_settings(cell, false)), test(shapes_settings(cell, true));
+    write_shapes(train, fs::path(writing.path()) / "train", threads);
+    write_shapes(test, fs::path(writing.path()) / "test", threads);
+    write_truth(test.labels(), (fs::path(writing.path()) / "test.json").string());
+    writing.commit();
+  }
+  return shapes;
+}
+
+CellFiles cell_files(const Cell& cell, const fs::path& folder, int threads) {
+  const Json& data = cell.settings["data"];
+  const std::string key = digest(Json{data, cell.settings["crowd"], cell.seed}.dump()).substr(0, 12);
+  CellFiles out;
+  const fs::path made = folder / ("crowd_" + key);
+  if (!fs::exists(made)) {
+    fs::create_directories(folder);
+    AtomicFolder writing(made.string());
+    CrowdData labels = cell_crowd(cell, threads);
+    if (labels.has_truth) write_truth(labels, (fs::path(writing.path()) / "truth.json").string());
+    without_truth(labels);
+    (void)write_crowd(labels, (fs::path(writing.path()) / "crowd.json").string(), "crowd");
+    writing.commit();
+  }
+  out.crowd = (made / "crowd.json").string();
+  if (fs::exists(made / "truth.json")) out.truth = (made / "truth.json").string();
+  if (!data.contains("shapes")) {
+    for (const char* needed : {"images", "val_labels"}) {
+      if (!data.contains(needed)) {
+        throw UserError(ExitCode::config, "data " + cell.data + ": training needs \"" + needed + "\"");
+      }
+    }
+    out.images = data["images"];
+    out.val_labels = data["val_labels"];
+    out.val_images = data.value("val_images", out.images);
+    return out;
+  }
+  const fs::path shapes = shapes_folder(cell, folder, threads);
+  out.images = (shapes / "train").string();
+  out.val_images = (shapes / "test").string();
+  out.val_labels = (shapes / "test.json").string();
+  return out;
+}
+
+}  // namespace bdc::host

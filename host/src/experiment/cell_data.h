@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "bdc/core/crowd_data.h"
+#include "experiment/grid.h"
+
+namespace bdc::host {
+
+/// The labels of a cell: the truth of its data, annotated by its crowd, or those of a real crowd. Depends on data,
+/// crowd and seed alone. Throws DataError or UserError when files do not fit.
+[[nodiscard]] CrowdData cell_crowd(const Cell& cell, int threads);
+
+/// The built-in shapes of a cell as files, written where they are not there yet: train/, test/ (PNG) and test.json.
+[[nodiscard]] std::filesystem::path shapes_folder(const Cell& cell, const std::filesystem::path& folder, int threads);
+
+/// Files to train a cell on.
+struct CellFiles {
+  // truth is empty where nobody knows it.
+  std::string crowd, truth, images, val_labels, val_images;
+};
+
+/// Writes what is not there yet below `folder`: crowd and truth as JSON, built-in shapes as PNG. Cells of the same
+/// data, crowd and seed share them. A folder appears complete or not at all.
+[[nodiscard]] CellFiles cell_files(const Cell& cell, const std::filesystem::path& folder, int threads);
+
+}  // namespace bdc::host

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <cmath>
+
+#include "bdc/core/metrics/correlation.h"
+#include "bdc/core/metrics/measured_annotators.h"
+#include "report/html.h"
+#include "report/sections.h"
+#include "report/svg_chart.h"
+
+namespace bdc::host {
+namespace {
+
+constexpr std::size_t kMostRows = 5000;
+
+struct Column {
+  std::string name, hint;
+};
+
+std::vector<Column> columns_of(const AnnotatorPosteriors& p, bool measured) {
+  const BoxErrorNames box = box_error_names(p.profile);
+  std::vector<Column> out = {{"images", "images seen that tell of existence"}, {"boxes", "boxes drawn"}};
+  out.push_back({"quality", "recall × class accuracy / (1 + spurious boxes per image)"});
+  if (p.has_existence) {
+    out.push_back({"recall", "share of the objects shown that were drawn"});
+    out.push_back({"spurious", "boxes per image where nothing is"});
+  }
+  out.push_back({"accuracy", "probability that the class is right"});
+  for (const auto& name : box.name) out.push_back({"bias " + name, "mean box error, " + box.unit});
+  out.push_back({"box σ", "typical deviation of a box coordinate, bias taken out, " + box.unit});
+  out.push_back({"precision", "1 / σ²"});
+  if (measured) {
+    out.push_back({"true recall", "measured with the true boxes"});
+    out.push_back({"true accuracy", "measured with the true boxes"});
+    out.push_back({"true σ", "measured with the true boxes, in box sizes"});
+  }
+  return out;
+}
+
+std::vector<double> numbers_of(const AnnotatorPosteriors& p, std::size_t k, const MeasuredAnnotator* measured) {
+  const double noise = box_noise(p, k);
+  std::vector<double> out = {std::round(p.annotators[k].images), std::round(p.annotators[k].annotations),
+                             annotator_quality(p, k)};
+  if (p.has_existence) {
+    out.push_back(p.mean_recall(k));
+    out.push_back(p.mean_spurious_per_image(k));
+  }
+  out.push_back(p.accuracy(k));
+  for (const double bias : p.box(k).mean) out.push_back(bias);
+  out.push_back(noise);
+  out.push_back(1 / (noise * noise));
+  if (measured != nullptr) {
+    const double unknown = std::nan("");
+    out.push_back(measured->objects > 0 ? measured->recall() : unknown);
+    out.push_back(measured->found > 0 ? measured->accuracy() : unknown);
+    out.push_back(measured->found > 1 ? measured->box_noise() : unknown);
+  }
+  return out;
+}
+
+/// Learnt against measured, over the annotators who were shown at least so many true objects.
+std::string correlations(const AnnotatorPosteriors& p, const std::vector<MeasuredAnnotator>& measured,
+                         std::size_t objects) {
+  std::vector<double> recall[2], accuracy[2], noise[2];
+  for (std::size_t k = 0; k < measured.size(); ++k) {
+    if (measured[k].found < 2 || measured[k].objects < objects) continue;
+    recall[0].push_back(p.mean_recall(k)), recall[1].push_back(measured[k].recall());
+    accuracy[0].push_back(p.accuracy(k)), accuracy[1].push_back(measured[k].accuracy());
+    noise[0].push_back(box_noise(p, k)), noise[1].push_back(measured[k].box_noise());
+  }
+  std::string out;
+  if (p.has_existence) out += "recall " + brief(rank_correlation(recall[0], recall[1])) + ", ";
+  if (p.classes.size() > 1) out += "class accuracy " + brief(rank_correlation(accuracy[0], accuracy[1])) + ", ";
+  return out + "box σ " + brief(rank_correlation(noise[0], noise[1])) + " over " + std::to_string(noise[0].size()) +
+         " annotators" + (objects > 0 ? " who were shown at least " + std::to_string(objects) + " objects" : "");
+}
+
+std::string overview(const AnnotatorPosteriors& p, const std::vector<std::size_t>& order,
+                     const AnnotatorClusters& clusters) {
+  std::vector<SvgPoint> quality, boxes;
+  double most_spurious = 0.1, most_noise = 0.05;
+  for (const std::size_t k : order) {
+    most_spurious = std::max(most_spurious, p.has_existence ? p.mean_spurious_per_image(k) : 0.0);
+    most_noise = std::max(most_noise, box_noise(p, k));
+  }
+  for (const std::size_t k : order) {
+    const auto series = static_cast<std::size_t>(std::max(0, clusters.cluster[k]));
+    const std::string name = annotator_name(p.annotators[k]);
+    if (p.has_existence) {
+      quality.push_back({p.mean_spurious_per_image(k), p.mean_recall(k), series,
+                         name + ": recall " + brief(p.mean_recall(k)) + ", spurious boxes per image " +
+                             brief(p.mean_spurious_per_image(k))});
+    }
+    boxes.push_back({box_noise(p, k), p.accuracy(k), series,
+                     name + ": class accuracy " + brief(p.accuracy(k)) + ", box σ " + brief(box_noise(p, k))});
+  }
+  std::string out = "<div class=\"cards\">";
+  if (p.has_existence) {
+    out += "<div class=\"card\">" +
+           svg_points("Who misses, who invents", "spurious boxes per image", "recall", quality,
+                      {0, most_spurious * 1.05}, {0, 1}) +
+           "</div>";
+  }
+  out += "<div class=\"card\">" +
+         svg_points("Who knows classes, who draws well", "box σ", "class accuracy", boxes, {0, most_noise * 1.05},
+                    {0, 1}) +
+         "</div></div>";
+  return out;
+}
+
+}  // namespace
+
+std::string annotator_name(const AnnotatorEvidence& annotator) {
+  return annotator.name.empty() ? annotator.id.text : annotator.name;
+}
+
+std::string cluster_name(std::size_t g) {
+  return g < 26 ? std::string(1, static_cast<char>('A' + g)) : std::to_string(g + 1);
+}
+
+BoxErrorNames box_error_names(const std::string& profile) {
+  if (profile == "absence_aware") return {{"left", "top", "right", "bottom"}, "in widths and heights of the object"};
+  if (profile == "reference") return {{"x", "y", "width", "height"}, "in widths and heights of the prediction"};
+  return {{"x", "y", "width", "height"}, "centre: prediction - box, of the image's size; size: prediction / box"};
+}
+
+std::string annotators_section(const ReportData& data, const AnnotatorClusters& clusters) {
+  if (!data.posteriors) return "";
+  const AnnotatorPosteriors& p = *data.posteriors;
+  std::vector<MeasuredAnnotator> measured;
+  if (data.crowd.has_truth && data.crowd.annotators.size() == p.annotators.size()) {
+    measured = measure_annotators(data.crowd);
+  }
+  std::vector<std::size_t> order;
+  for (std::size_t k = 0; k < p.annotators.size(); ++k) {
+    if (clusters.cluster[k] != AnnotatorClusters::none) order.push_back(k);
+  }
+  std::vector<double> quality(p.annotators.size());
+  for (const std::size_t k : order) quality[k] = annotator_quality(p, k);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return quality[a] > quality[b]; });
+
+  std::string out = "<section id=\"annotators\"><h2>Annotators</h2><p>" + std::to_string(p.annotators.size()) +
+                    " annotators, best first; what is believed of them was learnt without the truth (profile " +
+                    isolated(p.profile) + ").";
+  if (order.size() < p.annotators.size()) {
+    out += " " + std::to_string(p.annotators.size() - order.size()) + " of them saw no image and are left out.";
+  }
+  if (order.size() > kMostRows) {
+    out += " The table holds the first " + std::to_string(kMostRows) + ".";
+    order.resize(kMostRows);
+  }
+  out += "</p>" + overview(p, order, clusters);
+  if (!measured.empty()) {
+    out += "<p class=\"note\">Rank correlation of what was learnt with what the true boxes say: " +
+           correlations(p, measured, 0) + "; " + correlations(p, measured, 20) + ".</p>";
+  }
+  out +=
+      "<p class=\"js\"><label>Filter <input id=\"filter\" type=\"search\" placeholder=\"name\"></label> "
+      "<span class=\"note\">Click a heading to sort, a row to look at one annotator.</span></p>"
+      "<div class=\"scroll\"><table id=\"annotator-table\"><thead><tr><th>annotator</th><th>group</th>";
+  for (const Column& c : columns_of(p, !measured.empty())) {
+    out += "<th class=\"n\" title=\"" + escape_html(c.hint) + "\">" + escape_html(c.name) + "</th>";
+  }
+  out += "</tr></thead><tbody>";
+  for (const std::size_t k : order) {
+    const auto g = static_cast<std::size_t>(clusters.cluster[k]);
+    out += "<tr data-k=\"" + std::to_string(k) + "\"><td>" + isolated(annotator_name(p.annotators[k])) +
+           "</td><td><span class=\"s" + std::to_string(g % 8) + "\"><i></i>" + cluster_name(g) + "</span></td>";
+    for (const double v : numbers_of(p, k, measured.empty() ? nullptr : &measured[k])) {
+      const bool large = std::fabs(v) >= 100;
+      out += "<td class=\"n\">" + brief(large ? std::round(v) : std::fabs(v) < 5e-4 ? 0 : v, large ? 9 : 3) + "</td>";
+    }
+    out += "</tr>";
+  }
+  out +=
+      "</tbody></table></div><div class=\"js\" id=\"one\"><h3>One annotator: <select id=\"who\"></select></h3>"
+      "<div class=\"cards\"><div class=\"card\"><h4>Confusion, log scale</h4><canvas id=\"one-confusion\"></canvas>"
+      "<p class=\"note\" id=\"one-note\"></p></div><div class=\"card\"><h4>Box errors</h4>"
+      "<canvas id=\"one-box\"></canvas><p class=\"note\">Filled: this annotator. Line: the mean of "
+      "all.</p></div></div></div>";
+  return out + "</section>";
+}
+
+}  // namespace bdc::host

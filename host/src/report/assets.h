@@ -1,0 +1,9 @@
+#pragma once
+
+/// The page's style sheet and script, from report/assets (put into the program when it is built).
+namespace bdc::host {
+
+extern const char* const kReportStyle;
+extern const char* const kReportScript;
+
+}  // namespace bdc::host

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bdc/core/io/crowd_io.h"
+#include "report/report_data.h"
+
+namespace bdc::host {
+
+/// What to make a report of: the folder of a run or an experiment, or labels with what `aggregate` made of them.
+struct ReportRequest {
+  std::vector<std::string> inputs;     ///< one run folder, or files and folders of labels
+  std::vector<std::string> consensus;  ///< FILE or NAME=FILE, of write_targets
+  std::vector<std::string> methods;    ///< to run on the labels when no consensus is named
+  std::string annotators, truth, images, title;
+  ReadOptions reading;
+  int threads = 0;
+  std::function<void(const std::string&)> progress;  ///< what is being done; may be empty
+};
+
+/// Whether the folder is one that `experiment` made; that `train` made.
+[[nodiscard]] bool is_experiment_folder(const std::string& path);
+[[nodiscard]] bool is_run_folder(const std::string& path);
+
+/// Reads everything. A run whose data files are gone still gives its curves and annotators, and a note.
+/// Throws DataError or UserError for files that do not fit together.
+[[nodiscard]] ReportData load_report(const ReportRequest& request);
+
+}  // namespace bdc::host

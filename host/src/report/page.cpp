@@ -1,0 +1,73 @@
+#include "report/page.h"
+
+#include <array>
+#include <cmath>
+
+#include "bdc/core/metrics/agreement.h"
+#include "report/assets.h"
+#include "report/html.h"
+#include "report/sections.h"
+
+namespace bdc::host {
+namespace {
+
+std::string tile(const std::string& value, const std::string& name) {
+  return "<div><b>" + value + "</b><span>" + name + "</span></div>";
+}
+
+std::string tiles(const ReportData& data, const ReportSettings& settings) {
+  if (data.crowd.images.empty()) return "";
+  const CrowdData& crowd = data.crowd;
+  std::string out = "<div class=\"tiles\">" + tile(std::to_string(crowd.images.size()), "images") +
+                    tile(std::to_string(crowd.classes.size()), "classes") +
+                    tile(std::to_string(crowd.annotators.size()), "annotators") +
+                    tile(std::to_string(crowd.annotations.size()), "boxes drawn") +
+                    tile(std::to_string(crowd.assignments.size()), "looks at images");
+  if (crowd.annotators.size() > 1) {
+    const Agreement agreement = measure_agreement(crowd, nullptr, 0.45, 0.5, settings.threads);
+    if (std::isfinite(agreement.class_alpha))
+      out += tile(brief(agreement.class_alpha, 2), "agreement on classes (alpha)");
+    if (std::isfinite(agreement.mean_pairwise_iou)) {
+      out += tile(brief(agreement.mean_pairwise_iou, 2), "mean IoU of boxes of one object");
+    }
+  }
+  return out + "</div>";
+}
+
+}  // namespace
+
+std::string render_report(const ReportData& data, const ReportSettings& settings) {
+  AnnotatorClusters clusters;
+  if (data.posteriors) clusters = cluster_annotators(*data.posteriors, settings.clusters);
+  struct Part {
+    const char *id, *name;
+    std::string html;
+  };
+  const std::array<Part, 7> parts = {{{"experiment", "Experiment", experiment_section(data)},
+                                      {"curves", "Curves", curves_section(data)},
+                                      {"methods", "Labels", methods_section(data)},
+                                      {"annotators", "Annotators", annotators_section(data, clusters)},
+                                      {"groups", "Groups", clusters_section(data, clusters)},
+                                      {"gallery", "Disagreement", gallery_section(data, settings)},
+                                      {"relabel", "Worth another look", relabel_section(data, settings)}}};
+  std::string body, links;
+  for (const Part& part : parts) {
+    if (part.html.empty()) continue;
+    links += std::string("<a href=\"#") + part.id + "\">" + part.name + "</a>";
+    body += part.html;
+  }
+  std::string notes;
+  for (const std::string& note : data.notes) notes += "<p class=\"note\">" + escape_html(note) + "</p>";
+  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
+         "'unsafe-inline'; script-src 'unsafe-inline'\">"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>" +
+         escape_html(data.title) + "</title><style>" + kReportStyle + "</style></head>\n<body><header><h1>" +
+         isolated(data.title) +
+         "</h1><button id=\"theme\" class=\"js\" type=\"button\">Dark / light</button></header><p class=\"source\">" +
+         isolated(data.source) + "</p><nav>" + links + "</nav>" + tiles(data, settings) + notes + body +
+         "<script type=\"application/json\" id=\"data\">" + json_for_script(script_data(data, clusters)) +
+         "</script>\n<script>" + kReportScript + "</script></body></html>\n";
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "report/report_data.h"
+
+namespace bdc::host {
+
+/// One self-contained HTML page: style, script, pictures and numbers are inside, nothing is fetched. The text is
+/// readable without the script.
+[[nodiscard]] std::string render_report(const ReportData& data, const ReportSettings& settings);
+
+}  // namespace bdc::host

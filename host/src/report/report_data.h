@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bdc/core/annotator_posteriors.h"
+#include "bdc/core/crowd_data.h"
+#include "bdc/core/targets.h"
+#include "config/json_file.h"
+#include "shapes/dataset.h"
+
+namespace bdc::host {
+
+/// What one method made of the labels.
+struct MethodLabels {
+  std::string name;  ///< "bdc", "mv", or a name the user gave
+  Targets targets;   ///< of the images of ReportData::crowd
+};
+
+/// All that a report can show. Parts that are empty are left out of the page.
+struct ReportData {
+  std::string title, source;
+  CrowdData crowd;                                ///< no images: nothing is known of the labels
+  std::vector<MethodLabels> methods;              ///< the first is the one that relabelling is judged by
+  std::optional<AnnotatorPosteriors> posteriors;  ///< aligned with the crowd where there is one
+  std::vector<Json> metrics;                      ///< of a run, a record an epoch (read_metrics)
+  std::vector<double> bound;                      ///< lower bound after each round of an aggregation
+  std::shared_ptr<const Dataset> pictures;        ///< image i is picture i of the crowd; null: none
+  Json experiment;                                ///< table.json of an experiment; null: none
+  std::vector<std::string> notes;                 ///< sentences for the reader
+};
+
+struct ReportSettings {
+  std::size_t clusters = 0;        ///< 0: chosen
+  std::size_t gallery = 24;        ///< images
+  std::size_t relabel_rows = 200;  ///< in the page; the CSV has more
+  int threads = 0;
+};
+
+}  // namespace bdc::host

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/json_file.h"
+#include "synth/parametric_hand.h"
+
+namespace bdc::host {
+
+/// Annotators of one skill.
+struct GroupSpec {
+  std::string skill;  ///< names them: "expert-1", "expert-2"
+  std::int64_t annotators = 0;
+  double coverage = 1;  ///< share of the images each of them sees
+  SkillNumbers numbers{};
+};
+
+/// A detector whose results are annotations.
+struct DetectorSpec {
+  std::string name, file;  ///< a COCO results file
+  double min_score = 0.5;
+  double coverage = 1;
+};
+
+/// A confusion rule with classes by name, as a user writes it.
+struct ConfusionSpec {
+  ConfusionRule::Kind kind = ConfusionRule::Kind::neighbours;
+  std::vector<std::vector<std::string>> related;
+  double related_share = 0.8;
+};
+
+/// A crowd to simulate.
+struct CrowdSpec {
+  std::vector<GroupSpec> groups;
+  std::vector<DetectorSpec> detectors;
+  ConfusionSpec confusion;
+  bool cover_all = false;  ///< an image that nobody would see is given to one annotator
+};
+
+/// The numbers of "expert", "average", "poor" and "random". Throws std::invalid_argument for another skill.
+[[nodiscard]] SkillNumbers skill_numbers(const std::string& skill);
+
+/// voc-full (10 average), voc-mix (5 experts, 20 average), coco-full (10 average), coco-mix (20 experts at 5 %, 550
+/// average at 1 %, 330 poor at 0.5 %, 100 random at 1 %), noisy (3 experts, 17 poor, 5 random at 60 %).
+/// Throws UserError (exit 2), naming the nearest, for another name.
+[[nodiscard]] CrowdSpec crowd_preset(const std::string& name);
+[[nodiscard]] std::vector<std::string> crowd_presets();
+
+/// A spec as JSON (docs/synth.md): {"preset"?, "groups", "detectors", "confusion", "cover_all"}. `source` names it in
+/// messages. Throws UserError (exit 3) for unknown keys and values out of range.
+[[nodiscard]] CrowdSpec parse_crowd_spec(const Json& json, const std::string& source);
+
+/// Classes by index. Throws DataError for a name that is not among them, or that stands in two sets.
+[[nodiscard]] ConfusionRule resolve_confusion(const ConfusionSpec& spec, const std::vector<std::string>& classes);
+
+}  // namespace bdc::host

@@ -1,0 +1,187 @@
+#include "synth/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+
+#include "bdc/core/error.h"
+#include "bdc/core/parallel.h"
+#include "synth/detector_hand.h"
+
+namespace bdc::host {
+namespace {
+
+constexpr std::uint64_t kBiasStream = 7, kUnseenStream = 8, kCoverageStream = 9, kDrawingStream = 1000,
+                        kPerSkill = 1000000;
+
+/// Numbers the skills: the four known ones first, so that a crowd's bits do not depend on which of them it has.
+class SkillNumbering {
+ public:
+  std::uint64_t of(const std::string& skill) { return number_.try_emplace(skill, number_.size()).first->second; }
+
+ private:
+  std::map<std::string, std::uint64_t> number_ = {{"expert", 0}, {"average", 1}, {"poor", 2}, {"random", 3}};
+};
+
+void check(const GroupSpec& g) {
+  const auto& n = g.numbers;
+  const bool sound = g.annotators >= 0 && g.annotators < static_cast<std::int64_t>(kPerSkill) && n.recall >= 0 &&
+                     n.recall <= 1 && n.spurious_rate >= 0 && n.spurious_rate < 1000 && n.class_accuracy >= 0 &&
+                     n.class_accuracy <= 1 && n.box_noise >= 0 && n.box_noise < 10 && n.accuracy_spread >= 0;
+  if (!sound) throw std::invalid_argument("simulated crowd: numbers of skill " + g.skill);
+  if (!(g.coverage > 0 && g.coverage <= 1)) throw std::invalid_argument("simulated crowd: share in (0, 1]");
+}
+
+/// Members that see each image, in their order.
+std::vector<std::vector<std::int32_t>> lookers_of(const std::vector<CrowdMember>& members, std::size_t images,
+                                                  const SimulateSettings& settings) {
+  std::vector<std::vector<std::int32_t>> out(images);
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    for (const auto i : covered_images(members[k], images, settings.seed)) {
+      out[static_cast<std::size_t>(i)].push_back(static_cast<std::int32_t>(k));
+    }
+  }
+  for (std::size_t i = 0; i < images && settings.cover_all && !members.empty(); ++i) {
+    if (!out[i].empty()) continue;
+    Random random(settings.seed, kUnseenStream, i);
+    out[i].push_back(static_cast<std::int32_t>(random.below(static_cast<std::int64_t>(members.size()))));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<CrowdMember> make_members(const CrowdSpec& spec, const CrowdData& labels, std::uint64_t seed) {
+  const ConfusionRule rule = resolve_confusion(spec.confusion, class_names(labels));
+  const auto classes = static_cast<std::int64_t>(labels.classes.size());
+  std::vector<CrowdMember> out;
+  SkillNumbering skills;
+  std::map<std::string, std::int64_t> count;
+  for (const GroupSpec& group : spec.groups) {
+    check(group);
+    for (std::int64_t n = 0; n < group.annotators; ++n) {
+      const std::int64_t number = count[group.skill]++;
+      CrowdMember member;
+      member.stream = kDrawingStream + skills.of(group.skill) * kPerSkill + static_cast<std::uint64_t>(number);
+      Random random(seed, kBiasStream, member.stream);
+      member.self =
+          draw_annotator(group.skill + "-" + std::to_string(number + 1), group.skill, group.numbers, classes, random);
+      member.self.coverage = group.coverage;
+      member.hand = make_parametric_hand(member.self, group.numbers.class_accuracy <= 0 || classes == 1, rule,
+                                         labels.classes.size());
+      out.push_back(std::move(member));
+    }
+  }
+  for (const DetectorSpec& detector : spec.detectors) {
+    CrowdMember member;
+    member.stream = kDrawingStream + skills.of("detector " + detector.name) * kPerSkill;
+    member.self.name = detector.name;
+    member.self.skill = "detector";
+    member.self.coverage = detector.coverage;
+    member.hand = make_detector_hand(detector.file, labels, detector.min_score);
+    out.push_back(std::move(member));
+  }
+  return out;
+}
+
+std::vector<std::int32_t> covered_images(const CrowdMember& member, std::size_t images, std::uint64_t seed) {
+  std::vector<std::int32_t> order(images);
+  std::iota(order.begin(), order.end(), 0);
+  if (member.self.coverage >= 1 || images == 0) return order;
+  const auto wanted = static_cast<std::size_t>(std::clamp<double>(
+      std::round(member.self.coverage * static_cast<double>(images)), 1, static_cast<double>(images)));
+  Random random(seed, kCoverageStream, member.stream);
+  for (std::size_t n = 0; n < wanted; ++n) {
+    std::swap(order[n], order[n + static_cast<std::size_t>(random.below(static_cast<std::int64_t>(images - n)))]);
+  }
+  order.resize(wanted);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+void simulate_crowd(CrowdData& labels, const std::vector<CrowdMember>& members, const SimulateSettings& settings) {
+  if (!labels.annotators.empty()) throw std::invalid_argument("simulated crowd: the labels have annotators already");
+  if (members.empty()) return;
+  for (const ImageRecord& image : labels.images) {
+    if (image.width < 2 || image.height < 2) {
+      throw DataError("image " + image.id.text + ": expected a width and height of at least 2 pixels, found " +
+                      std::to_string(image.width) + " x " + std::to_string(image.height) +
+                      "; a crowd can only be simulated where sizes are known");
+    }
+  }
+  const auto lookers = lookers_of(members, labels.images.size(), settings);
+  constexpr std::size_t kChunk = 64;
+  struct Part {
+    std::vector<Annotation> annotations;
+    std::vector<Assignment> assignments;
+  };
+  std::vector<Part> parts((labels.images.size() + kChunk - 1) / kChunk);
+  parallel_chunks(labels.images.size(), kChunk, settings.threads,
+                  [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+                    std::vector<Drawing> drawings;
+                    for (std::size_t i = begin; i < end; ++i) {
+                      for (const auto k : lookers[i]) {
+                        const CrowdMember& member = members[static_cast<std::size_t>(k)];
+                        Random random(settings.seed, member.stream, i);
+                        (void)random.uniform();  // left out, so that older crowds of full coverage keep their bits
+                        drawings.clear();
+                        member.hand->draw(labels, i, random, drawings);
+                        const auto image = static_cast<std::int32_t>(i);
+                        parts[chunk].assignments.push_back({image, k});
+                        for (const Drawing& d : drawings)
+                          parts[chunk].annotations.push_back({d.box, image, d.label, k});
+                      }
+                    }
+                  });
+  for (const CrowdMember& member : members) {
+    AnnotatorRecord record;
+    record.id.text = record.name = member.self.name;
+    labels.annotators.push_back(std::move(record));
+  }
+  for (Part& part : parts) {
+    labels.annotations.insert(labels.annotations.end(), part.annotations.begin(), part.annotations.end());
+    labels.assignments.insert(labels.assignments.end(), part.assignments.begin(), part.assignments.end());
+    part = {};
+  }
+  labels.assignments_known = true;
+  labels.finalize();
+}
+
+Json true_annotators(const CrowdSpec& spec, const std::vector<CrowdMember>& members, const CrowdData& labels,
+                     std::uint64_t seed) {
+  constexpr std::size_t kMostClasses = 200;  // a matrix of more would be most of the file
+  std::vector<double> seen(members.size(), 0.0);
+  for (const Assignment& a : labels.assignments) seen[static_cast<std::size_t>(a.annotator)] += 1;
+  const ConfusionRule rule = resolve_confusion(spec.confusion, class_names(labels));
+  Json out = {{"format", "bdc_true_annotators"}, {"version", 1}, {"seed", seed}};
+  out["classes"] = class_names(labels);
+  out["groups"] = Json::array();
+  for (const GroupSpec& g : spec.groups) {
+    Json group = {{"skill", g.skill}, {"annotators", g.annotators}, {"coverage", g.coverage}};
+    const std::size_t J = labels.classes.size();
+    if (J <= kMostClasses) {
+      const bool guesses = g.numbers.class_accuracy <= 0;
+      group["mean_confusion"] = guesses ? std::vector<double>(J * J, 1.0 / static_cast<double>(J))
+                                        : confusion_matrix(rule, g.numbers.class_accuracy, J);
+    }
+    out["groups"].push_back(std::move(group));
+  }
+  out["annotators"] = Json::array();
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    const SimulatedAnnotator& s = members[k].self;
+    Json entry = {{"id", s.name}, {"skill", s.skill}, {"coverage", s.coverage}, {"images", seen[k]}};
+    if (s.skill != "detector") {
+      entry["recall"] = s.recall;
+      entry["spurious_rate"] = s.spurious_rate;
+      entry["class_accuracy"] = s.class_accuracy;
+      entry["bias"] = s.bias;
+      entry["noise"] = s.noise;
+    }
+    out["annotators"].push_back(std::move(entry));
+  }
+  return out;
+}
+
+}  // namespace bdc::host

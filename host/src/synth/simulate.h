@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "synth/crowd_spec.h"
+#include "synth/hand.h"
+
+namespace bdc::host {
+
+/// One annotator of a crowd to simulate: any kind of hand can be a member.
+struct CrowdMember {
+  SimulatedAnnotator self;
+  std::shared_ptr<const Hand> hand;
+  std::uint64_t stream = 0;  ///< tells this member's random numbers from others'; no two members may share it
+};
+
+/// The members that a spec describes, for the classes and images of `labels`. A member's bias, accuracy and stream
+/// depend on the seed, the skill and the number within the skill alone.
+/// Throws std::invalid_argument for numbers out of range, DataError for class names or results that do not fit.
+[[nodiscard]] std::vector<CrowdMember> make_members(const CrowdSpec& spec, const CrowdData& labels, std::uint64_t seed);
+
+struct SimulateSettings {
+  std::uint64_t seed = 1;
+  bool cover_all = false;
+  int threads = 0;  ///< 0: all cores. The result has the same bits for any number.
+};
+
+/// Which images a member sees: exactly round(coverage * images), at least one, sampled without replacement. Ascending.
+[[nodiscard]] std::vector<std::int32_t> covered_images(const CrowdMember& member, std::size_t images,
+                                                       std::uint64_t seed);
+
+/// Lets the members annotate the truth of `labels`: fills annotators, annotations and assignments (there must be none
+/// before). What a member draws in an image depends on the seed, the member and the image alone.
+/// Throws std::invalid_argument when there are annotators already, DataError when an image has no size.
+void simulate_crowd(CrowdData& labels, const std::vector<CrowdMember>& members, const SimulateSettings& settings);
+
+/// The true parameters as a versioned JSON object ("format": "bdc_true_annotators").
+[[nodiscard]] Json true_annotators(const CrowdSpec& spec, const std::vector<CrowdMember>& members,
+                                   const CrowdData& labels, std::uint64_t seed);
+
+}  // namespace bdc::host

@@ -1,0 +1,90 @@
+#include <filesystem>
+#include <iostream>
+
+#include "app/user_error.h"
+#include "app/verb.h"
+#include "console/progress.h"
+#include "files/outputs.h"
+#include "report/load_report.h"
+#include "report/page.h"
+#include "report/sections.h"
+#include "text/table.h"
+#include "verbs/label_options.h"
+
+namespace bdc::host {
+namespace {
+
+struct Flags {
+  ReportRequest request;
+  ReportSettings settings;
+  std::string output, relabel_csv;
+  bool quiet = false;
+};
+
+int report(Flags flags, const ReadOptions& reading) {
+  std::vector<std::string> inputs = flags.request.inputs;
+  inputs.insert(inputs.end(), {flags.request.annotators, flags.request.truth});
+  for (const auto& file : flags.request.consensus) inputs.push_back(file.substr(file.find('=') + 1));
+  check_outputs(inputs, {flags.output, flags.relabel_csv});
+  Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
+  flags.request.reading = reading;
+  flags.request.threads = flags.settings.threads;
+  flags.request.progress = [&](const std::string& text) { progress.live(text); };
+  const ReportData data = load_report(flags.request);
+  if (!flags.relabel_csv.empty() && data.methods.empty()) {
+    throw UserError(ExitCode::data, "--relabel-csv: there is no consensus to rank; labels of annotators are needed");
+  }
+  progress.live("drawing");
+  const std::string page = render_report(data, flags.settings);
+  write_file_atomically(flags.output, page);
+  if (!flags.relabel_csv.empty()) {
+    write_file_atomically(flags.relabel_csv, relabel_csv(data, static_cast<std::size_t>(-1)));
+  }
+  progress.finish();
+  if (flags.quiet) return 0;
+  for (const auto& note : data.notes) std::cerr << "note: " << note << "\n";
+  std::cout << "report: " << flags.output << " (" << fixed(static_cast<double>(page.size()) / 1e6, 2) << " MB)\n";
+  if (!flags.relabel_csv.empty()) std::cout << "worth another look: " << flags.relabel_csv << "\n";
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("report", "Show annotators, labels and runs in one HTML file");
+  const auto flags = std::make_shared<Flags>();
+  flags->request.methods = {"bdc", "mv"};
+  verb->add_option("input", flags->request.inputs, "folder of a run or experiment, or labels (files, folders)")
+      ->required()
+      ->type_name("PATH");
+  verb->add_option("-o,--output", flags->output, "the HTML file to write")->required()->type_name("FILE");
+  verb->add_option("--consensus", flags->request.consensus, "what `aggregate -o` wrote; may be repeated")
+      ->type_name("[NAME=]FILE")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb->add_option("--annotators", flags->request.annotators, "what `aggregate --annotators` wrote")->type_name("FILE");
+  verb->add_option("-m,--method", flags->request.methods, "without --consensus: methods to run [bdc mv]")
+      ->type_name("NAME")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb->add_option("--truth", flags->request.truth, "true boxes, only to judge with")->type_name("FILE");
+  verb->add_option("--images", flags->request.images, "pictures for the gallery")->type_name("DIR");
+  verb->add_option("--clusters", flags->settings.clusters, "groups of annotators; 0: as many as stand out")
+      ->check(CLI::Range(0, 26));
+  verb->add_option("--gallery", flags->settings.gallery, "images to show")
+      ->check(CLI::Range(0, 500))
+      ->capture_default_str();
+  verb->add_option("--relabel-csv", flags->relabel_csv, "write what is worth another look here")->type_name("FILE");
+  verb->add_option("--title", flags->request.title, "heading of the page")->type_name("TEXT");
+  verb->add_option("--threads", flags->settings.threads, "0: all cores; the result is the same")
+      ->check(CLI::Range(0, 1024));
+  verb->add_flag("-q,--quiet", flags->quiet, "print nothing");
+  const auto reading = add_label_options(*verb);
+  verb->footer(
+      "Example:\n"
+      "  bdc-host report runs/yolov7-1 -o report.html\n"
+      "  bdc-host report crowd.json --images photos/ --relabel-csv again.csv -o report.html");
+  verb->callback([=, &action] { action = [=] { return report(*flags, *reading); }; });
+}
+
+}  // namespace bdc::host

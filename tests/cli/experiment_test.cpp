@@ -1,0 +1,119 @@
+// `bdc-host experiment`: one table, whatever happens on the way.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "support/run_program.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using bdc::test::read_file;
+using bdc::test::run_host;
+using bdc::test::RunningProgram;
+using bdc::test::TemporaryFolder;
+using nlohmann::json;
+
+constexpr const char* kTrained = R"({
+  "name": "small", "seeds": [1, 2],
+  "data": [{"name": "shapes", "shapes": {"train_images": 32, "test_images": 8, "classes": 2, "size": 64}}],
+  "crowds": [{"name": "three", "groups": [{"skill": "expert", "annotators": 1}, {"skill": "average", "annotators": 2}]}],
+  "methods": [{"name": "mv"}, {"name": "bdc"}],
+  "detectors": [{"name": "minimal", "set": {"train.epochs": 3, "train.input_size": 64, "train.threads": 1}}]
+})";
+
+class Experiment : public testing::Test {
+ protected:
+  TemporaryFolder folder;
+  bdc::test::Outcome host(std::vector<std::string> words) { return run_host(std::move(words), folder.path()); }
+};
+
+TEST_F(Experiment, JudgesLabelsOfEveryMethodAndSkipsWhatIsDone) {
+  folder.write("grid.json", R"({
+    "name": "labels", "seeds": [1, 2, 3],
+    "data": [{"name": "shapes", "shapes": {"train_images": 60, "classes": 3, "size": 64}}],
+    "crowds": [{"name": "few", "groups": [{"skill": "average", "annotators": 4}]}, {"name": "noisy", "preset": "noisy"}],
+    "methods": [{"name": "na"}, {"name": "bdc"}]})");
+  const auto first = host({"experiment", "grid.json", "-o", "out"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const json table = json::parse(read_file(folder.path() / "out/table.json"));
+  ASSERT_EQ(table["rows"].size(), 4u);
+  EXPECT_EQ(table["rows"][0]["done"], 3);
+  EXPECT_GT(table["rows"][1]["numbers"]["labels AP"]["mean"], table["rows"][0]["numbers"]["labels AP"]["mean"]);
+  EXPECT_NE(first.out.find(" ± "), std::string::npos);
+  const auto written = fs::last_write_time(folder.path() / "out/cells" /
+                                           fs::directory_iterator(folder.path() / "out/cells")->path().filename());
+  const auto again = host({"experiment", "grid.json", "-o", "out"});
+  EXPECT_NE(again.err.find("12 of them done"), std::string::npos) << again.err;
+  EXPECT_EQ(fs::last_write_time(fs::directory_iterator(folder.path() / "out/cells")->path()), written);
+}
+
+TEST_F(Experiment, InterruptedAtRandomItGivesTheSameTable) {
+  folder.write("grid.json", kTrained);
+  const auto whole = host({"experiment", "grid.json", "-o", "whole"});
+  ASSERT_EQ(whole.exit_code, 0) << whole.err << read_file(folder.path() / "whole/table.md");
+  std::mt19937 random(7);
+  int interruptions = 0;
+  for (int attempt = 0;; ++attempt) {
+    ASSERT_LT(attempt, 60);
+    RunningProgram program({BDC_HOST, "experiment", "grid.json", "-o", "pieces"}, folder.path());
+    // Longer and longer, so that it ends; the first attempts hardly start.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100 + random() % 400 + 250 * static_cast<unsigned>(attempt)));
+    program.send(attempt % 2 == 0 ? SIGKILL : SIGINT);
+    const auto outcome = program.wait();
+    if (outcome.signal == 0 && outcome.exit_code == 0) break;
+    EXPECT_TRUE(outcome.signal == SIGKILL || outcome.exit_code == 130) << outcome.exit_code << outcome.err;
+    ++interruptions;
+  }
+  EXPECT_GE(interruptions, 2);
+  EXPECT_EQ(read_file(folder.path() / "pieces/table.json"), read_file(folder.path() / "whole/table.json"));
+  EXPECT_EQ(read_file(folder.path() / "pieces/table.csv"), read_file(folder.path() / "whole/table.csv"));
+  const json table = json::parse(read_file(folder.path() / "whole/table.json"));
+  EXPECT_TRUE(table["rows"][1]["numbers"].contains("test AP"));
+  EXPECT_TRUE(table["rows"][1]["numbers"].contains("labels AP75"));
+}
+
+TEST_F(Experiment, AFileSaysWhatIsWrongWithIt) {
+  const auto error_of = [&](const std::string& text) {
+    folder.write("bad.json", text);
+    const auto outcome = host({"experiment", "bad.json"});
+    EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_NE(error_of(R"({"dta": []})").find("data"), std::string::npos);
+  EXPECT_NE(error_of(R"({"data": [], "crowds": [], "methods": []})").find("bad.json.data"), std::string::npos);
+  EXPECT_NE(
+      error_of(R"({"data": [{"name": "a", "shapes": {"clases": 3}}], "crowds": [{"name": "c", "preset": "voc-mix"}],
+                         "methods": [{"name": "mv"}]})")
+          .find("classes"),
+      std::string::npos);
+  EXPECT_NE(error_of(R"({"data": [{"name": "a", "shapes": {}}], "crowds": [{"name": "c", "preset": "voc-mix"}],
+                         "methods": [{"name": "mv"}], "seeds": [1, 1]})")
+                .find("twice"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"data": [{"name": "a", "shapes": {}}], "crowds": [{"name": "c", "preset": "voc-mix"}],
+                         "methods": [{"name": "majority"}]})")
+                .find("majority"),
+            std::string::npos);
+}
+
+class ShippedGrid : public testing::TestWithParam<const char*> {};
+
+TEST_P(ShippedGrid, IsUnderstood) {
+  const TemporaryFolder folder;
+  const auto outcome = run_host(
+      {"experiment", std::string(BDC_SOURCE_FOLDER) + "/configs/experiments/" + GetParam() + ".json", "--list"},
+      folder.path());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("to do"), std::string::npos);
+}
+INSTANTIATE_TEST_SUITE_P(Configs, ShippedGrid,
+                         testing::Values("methods", "methods_labels", "methods_yolov7", "annotators", "noise", "cost",
+                                         "detectors", "paper_voc", "paper_coco", "paper_vindr"));
+
+}  // namespace

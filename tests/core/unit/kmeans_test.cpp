@@ -1,0 +1,80 @@
+#include "bdc/core/kmeans.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "bdc/core/random.h"
+
+namespace bdc {
+namespace {
+
+/// `each` points around each of the centres, uniform in a square of edge 2 * spread.
+std::vector<double> blobs(const std::vector<std::array<double, 2>>& centres, int each, double spread) {
+  Random random(5);
+  std::vector<double> out;
+  for (const auto& c : centres) {
+    for (int n = 0; n < each; ++n) {
+      out.push_back(c[0] + random.uniform(-spread, spread));
+      out.push_back(c[1] + random.uniform(-spread, spread));
+    }
+  }
+  return out;
+}
+
+TEST(KMeans, ClearGroupsAreFoundAndNumberedByTheirFirstCoordinate) {
+  const auto points = blobs({{0, 0}, {10, 0}, {5, 8}}, 20, 1);
+  const Clustering c = kmeans(points, 2, 3);
+  ASSERT_EQ(c.k, 3u);
+  for (std::size_t i = 0; i < 60; ++i) EXPECT_EQ(c.cluster[i], i < 20 ? 2 : i < 40 ? 0 : 1) << i;
+  EXPECT_GT(c.silhouette, 0.7);
+}
+
+TEST(KMeans, WithinIsTheSumOfSquaredDistancesToTheMeans) {
+  const std::vector<double> points = {0, 2, 10, 14};
+  const Clustering c = kmeans(points, 1, 2);
+  EXPECT_DOUBLE_EQ(c.within, 1 + 1 + 4 + 4);
+  EXPECT_DOUBLE_EQ(c.centre[0], 12);
+  EXPECT_DOUBLE_EQ(c.centre[1], 1);
+}
+
+TEST(KMeans, SilhouetteIsThatOfTheDefinition) {
+  const std::vector<double> points = {0, 2, 10, 14};
+  const Clustering c = kmeans(points, 1, 2);
+  // a, b of the four points: (2, 12), (2, 10), (4, 9), (4, 13)
+  EXPECT_NEAR(c.silhouette, (10.0 / 12 + 8.0 / 10 + 5.0 / 9 + 9.0 / 13) / 4, 1e-12);
+}
+
+TEST(KMeans, TheNumberOfGroupsWithTheLargestSilhouetteIsChosen) {
+  EXPECT_EQ(choose_clusters(blobs({{0, 0}, {10, 0}, {5, 8}, {20, 20}}, 15, 1), 2).k, 4u);
+  EXPECT_EQ(choose_clusters(blobs({{0, 0}, {10, 0}}, 15, 1), 2).k, 2u);
+}
+
+TEST(KMeans, NoGroupsWhereNoneStandOut) {
+  EXPECT_EQ(choose_clusters(blobs({{0, 0}}, 100, 1), 2, 8, 0.45).k, 1u);
+  EXPECT_EQ(choose_clusters(std::vector<double>{1, 1, 1, 1}, 1).k, 1u);
+}
+
+TEST(KMeans, MoreGroupsThanDistinctPointsAreNotInvented) {
+  EXPECT_EQ(kmeans(std::vector<double>{1, 1, 2, 2}, 1, 3).k, 2u);
+}
+
+TEST(KMeans, TheSameSeedGivesTheSameBits) {
+  const auto points = blobs({{0, 0}, {1, 1}}, 50, 1);
+  const Clustering a = kmeans(points, 2, 4, 9), b = kmeans(points, 2, 4, 9);
+  EXPECT_EQ(a.cluster, b.cluster);
+  EXPECT_EQ(a.centre, b.centre);
+}
+
+TEST(KMeans, NonsenseIsRefused) {
+  EXPECT_THROW((void)kmeans(std::vector<double>{}, 1, 2), std::invalid_argument);
+  EXPECT_THROW((void)kmeans(std::vector<double>{1, 2, 3}, 2, 2), std::invalid_argument);
+  EXPECT_THROW((void)kmeans(std::vector<double>{1, std::nan("")}, 1, 2), std::invalid_argument);
+  EXPECT_THROW((void)kmeans(std::vector<double>{1, 2}, 1, 0), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace bdc

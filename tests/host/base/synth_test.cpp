@@ -1,0 +1,227 @@
+// Simulated crowds have the numbers they were asked for, within sampling error: four standard deviations everywhere.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "app/user_error.h"
+#include "bdc/core/error.h"
+#include "support/random_scenes.h"
+#include "support/temporary_folder.h"
+#include "synth/simulate.h"
+
+namespace bdc::host {
+namespace {
+
+CrowdData simulated(const CrowdSpec& spec, CrowdData labels, std::uint64_t seed = 3, int threads = 0) {
+  const auto members = make_members(spec, labels, seed);
+  simulate_crowd(labels, members, {seed, spec.cover_all, threads});
+  return labels;
+}
+
+CrowdSpec one_group(SkillNumbers numbers, double coverage = 1, std::int64_t annotators = 1) {
+  CrowdSpec spec;
+  spec.groups = {{"mine", annotators, coverage, numbers}};
+  return spec;
+}
+
+/// Half the width of the interval in which a share of n draws falls: four standard deviations.
+double margin(double p, double n) {
+  return 4 * std::sqrt(p * (1 - p) / n);
+}
+
+TEST(Synth, PresetsHaveExactlyTheirAnnotatorsAndCoverage) {
+  struct Wanted {
+    const char *preset, *skill;
+    std::size_t annotators, images;  // of 2,000
+  };
+  const Wanted wanted[] = {{"voc-full", "average", 10, 2000}, {"voc-mix", "expert", 5, 2000},
+                           {"voc-mix", "average", 20, 2000},  {"coco-full", "average", 10, 2000},
+                           {"coco-mix", "expert", 20, 100},   {"coco-mix", "average", 550, 20},
+                           {"coco-mix", "poor", 330, 10},     {"coco-mix", "random", 100, 20}};
+  const CrowdData scenes = test::random_scenes(2000, 5, 1);
+  std::map<std::string, std::size_t> total;
+  for (const Wanted& w : wanted) {
+    const auto members = make_members(crowd_preset(w.preset), scenes, 1);
+    std::size_t found = 0;
+    for (const CrowdMember& m : members) {
+      if (m.self.skill != w.skill) continue;
+      ++found;
+      ASSERT_EQ(covered_images(m, 2000, 1).size(), w.images) << w.preset << " " << m.self.name;
+    }
+    EXPECT_EQ(found, w.annotators) << w.preset << " " << w.skill;
+    total[w.preset] = members.size();
+  }
+  EXPECT_EQ(total["coco-mix"], 1000u);
+  EXPECT_EQ(total["voc-mix"], 25u);
+}
+
+TEST(Synth, ImagesAreSampledWithoutReplacementAndEvenly) {
+  const CrowdData scenes = test::random_scenes(200, 3, 1);
+  const auto members = make_members(one_group({1, 0, 1, 0}, 0.25, 400), scenes, 7);
+  std::vector<double> seen(200, 0.0);
+  for (const CrowdMember& m : members) {
+    const auto images = covered_images(m, 200, 7);
+    EXPECT_EQ(std::set<std::int32_t>(images.begin(), images.end()).size(), 50u);
+    for (const auto i : images) seen[static_cast<std::size_t>(i)] += 1;
+  }
+  for (const double s : seen) EXPECT_NEAR(s / 400, 0.25, margin(0.25, 400) * 1.2);  // 200 intervals at once
+}
+
+TEST(Synth, AssignmentsAreWhatWasCoveredAlsoWhereNothingWasDrawn) {
+  const CrowdData crowd = simulated(one_group({0, 0, 1, 0}, 0.5, 3), test::random_scenes(40, 3, 1));
+  EXPECT_TRUE(crowd.assignments_known);
+  EXPECT_EQ(crowd.assignments.size(), 60u);
+  EXPECT_TRUE(crowd.annotations.empty());
+}
+
+TEST(Synth, CoverAllLeavesNoImageUnseen) {
+  CrowdSpec spec = one_group({1, 0, 1, 0}, 0.05, 3);
+  spec.cover_all = true;
+  const CrowdData crowd = simulated(spec, test::random_scenes(200, 3, 1));
+  for (std::size_t i = 0; i < 200; ++i) EXPECT_GT(crowd.assignment_begin[i + 1], crowd.assignment_begin[i]);
+}
+
+TEST(Synth, MissesInventionsAndMistakesComeAtTheirRates) {
+  const CrowdData scenes = test::random_scenes(3000, 6, 2);
+  const auto objects = static_cast<double>(scenes.truth.size());
+  const CrowdData misses = simulated(one_group({0.8, 0, 1, 0}), scenes);
+  EXPECT_NEAR(static_cast<double>(misses.annotations.size()) / objects, 0.8, margin(0.8, objects));
+  const CrowdData invents = simulated(one_group({0, 0.35, 1, 0}), scenes);
+  EXPECT_NEAR(static_cast<double>(invents.annotations.size()) / 3000, 0.35, margin(0.35, 3000));
+  const CrowdData mistakes = simulated(one_group({1, 0, 0.6, 0}), scenes);
+  ASSERT_EQ(mistakes.annotations.size(), scenes.truth.size());
+  double right = 0;
+  for (std::size_t n = 0; n < scenes.truth.size(); ++n) right += mistakes.annotations[n].label == scenes.truth[n].label;
+  EXPECT_NEAR(right / objects, 0.6, margin(0.6, objects));
+}
+
+TEST(Synth, DrawnClassesFollowTheConfusionMatrix) {
+  const CrowdData scenes = test::random_scenes(6000, 6, 2);
+  for (const auto kind :
+       {ConfusionRule::Kind::neighbours, ConfusionRule::Kind::uniform, ConfusionRule::Kind::related}) {
+    CrowdSpec spec = one_group({1, 0, 0.55, 0});
+    spec.confusion.kind = kind;
+    if (kind == ConfusionRule::Kind::related)
+      spec.confusion.related = {{"class0", "class3", "class4"}, {"class1", "class2"}};
+    const CrowdData crowd = simulated(spec, scenes);
+    const auto matrix = confusion_matrix(resolve_confusion(spec.confusion, class_names(scenes)), 0.55, 6);
+    std::vector<double> count(36, 0.0), met(6, 0.0);
+    for (std::size_t n = 0; n < scenes.truth.size(); ++n) {
+      const auto j = static_cast<std::size_t>(scenes.truth[n].label),
+                 l = static_cast<std::size_t>(crowd.annotations[n].label);
+      count[j * 6 + l] += 1;
+      met[j] += 1;
+    }
+    for (std::size_t j = 0; j < 6; ++j) {
+      double sum = 0;
+      for (std::size_t l = 0; l < 6; ++l) {
+        sum += matrix[j * 6 + l];
+        EXPECT_NEAR(count[j * 6 + l] / met[j], matrix[j * 6 + l], margin(matrix[j * 6 + l], met[j]) + 1e-9)
+            << j << " " << l;
+      }
+      EXPECT_NEAR(sum, 1, 1e-12);
+    }
+  }
+}
+
+TEST(Synth, BoxesHaveTheAnnotatorsBiasAndNoise) {
+  CrowdData scenes = test::random_scenes(3000, 2, 2);
+  for (TruthBox& t : scenes.truth) {  // far from the edges, where nothing is clipped
+    const double cx = 150, cy = 150, w = t.box.width() * 0.4 + 20, h = t.box.height() * 0.4 + 20;
+    t.box = {cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2};
+  }
+  const auto members = make_members(one_group({1, 0, 1, 0.06, 0.1}), scenes, 3);
+  CrowdData crowd = scenes;
+  simulate_crowd(crowd, members, {3, false, 0});
+  const SimulatedAnnotator& who = members[0].self;
+  std::array<double, 4> sum{}, squares{};
+  for (std::size_t n = 0; n < scenes.truth.size(); ++n) {
+    const Box &t = scenes.truth[n].box, &b = crowd.annotations[n].box;
+    const std::array<double, 4> error = {((b.x1 + b.x2) - (t.x1 + t.x2)) / 2 / t.width(),
+                                         ((b.y1 + b.y2) - (t.y1 + t.y2)) / 2 / t.height(),
+                                         std::log(b.width() / t.width()), std::log(b.height() / t.height())};
+    for (std::size_t c = 0; c < 4; ++c) sum[c] += error[c], squares[c] += error[c] * error[c];
+  }
+  const auto n = static_cast<double>(scenes.truth.size());
+  for (std::size_t c = 0; c < 4; ++c) {
+    const double mean = sum[c] / n, deviation = std::sqrt(squares[c] / n - mean * mean);
+    EXPECT_GT(std::fabs(who.bias[c]), 0);
+    EXPECT_NEAR(mean, who.bias[c], 4 * 0.06 / std::sqrt(n) + 5e-4) << c;  // + rounding to pixels
+    EXPECT_NEAR(deviation, 0.06, 4 * 0.06 / std::sqrt(2 * n) + 2e-3) << c;
+  }
+}
+
+TEST(Synth, TheSameSeedGivesTheSameBitsForAnyNumberOfThreads) {
+  const CrowdData scenes = test::random_scenes(300, 6, 2);
+  const CrowdData a = simulated(crowd_preset("noisy"), scenes, 5, 1),
+                  b = simulated(crowd_preset("noisy"), scenes, 5, 4),
+                  other = simulated(crowd_preset("noisy"), scenes, 6, 4);
+  ASSERT_EQ(a.annotations.size(), b.annotations.size());
+  for (std::size_t n = 0; n < a.annotations.size(); ++n) {
+    ASSERT_TRUE(a.annotations[n].box == b.annotations[n].box && a.annotations[n].label == b.annotations[n].label &&
+                a.annotations[n].annotator == b.annotations[n].annotator);
+  }
+  EXPECT_NE(a.annotations.size(), other.annotations.size());
+}
+
+TEST(Synth, CrowdRegionsAreNotDrawn) {
+  CrowdData scenes = test::random_scenes(50, 2, 2);
+  for (TruthBox& t : scenes.truth) t.is_crowd = true;
+  EXPECT_TRUE(simulated(one_group({1, 0, 1, 0}), scenes).annotations.empty());
+}
+
+TEST(Synth, ADetectorsResultsAreAnAnnotatorsBoxes) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.write("results.json", R"([
+    {"image_id": 0, "category_id": 1, "bbox": [10, 20, 30, 40], "score": 0.9},
+    {"image_id": 0, "category_id": 0, "bbox": [1, 2, 3, 4], "score": 0.2},
+    {"image_id": 77, "category_id": 0, "bbox": [1, 2, 3, 4], "score": 0.9}])");
+  CrowdSpec spec;
+  spec.detectors = {{"net", file, 0.5, 1}};
+  const CrowdData crowd = simulated(spec, test::random_scenes(3, 2, 2));
+  ASSERT_EQ(crowd.annotations.size(), 1u);
+  EXPECT_TRUE(crowd.annotations[0].box == (Box{10, 20, 40, 60}));
+  EXPECT_EQ(crowd.annotations[0].label, 1);
+  EXPECT_EQ(crowd.annotators[0].name, "net");
+  EXPECT_EQ(crowd.assignments.size(), 3u);
+}
+
+TEST(Synth, TrueParametersStandAside) {
+  CrowdData crowd = test::random_scenes(20, 3, 2);
+  const CrowdSpec spec = crowd_preset("voc-mix");
+  const auto members = make_members(spec, crowd, 2);
+  simulate_crowd(crowd, members, {2, false, 0});
+  const Json aside = true_annotators(spec, members, crowd, 2);
+  ASSERT_EQ(aside["annotators"].size(), 25u);
+  EXPECT_EQ(aside["annotators"][0]["id"], "expert-1");
+  EXPECT_EQ(aside["annotators"][0]["images"], 20);
+  EXPECT_EQ(aside["annotators"][24]["class_accuracy"], 0.55);
+  EXPECT_EQ(aside["groups"][0]["mean_confusion"].size(), 9u);
+}
+
+TEST(Synth, ASpecSaysWhatIsWrongWithIt) {
+  const auto error_of = [](const char* text) -> std::string {
+    try {
+      (void)parse_crowd_spec(Json::parse(text), "c.json");
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of(R"({"groups": [{"skill": "expert", "annotators": 3}]})"), "");
+  EXPECT_NE(error_of(R"({"groups": [{"skill": "expert", "anotators": 3}]})").find("annotators"), std::string::npos);
+  EXPECT_NE(error_of(R"({"groups": [{"skill": "expert", "coverage": 2}]})").find("c.json.groups[0].coverage"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"groups": [{"skill": "mine"}]})").find("recall"), std::string::npos);
+  EXPECT_NE(error_of(R"({"preset": "voc-ful"})").find("voc-full"), std::string::npos);
+  EXPECT_NE(error_of("{}").find("groups"), std::string::npos);
+  EXPECT_NE(error_of(R"({"preset": "voc-full", "confusion": {"kind": "relatd"}})").find("related"), std::string::npos);
+  CrowdSpec spec = crowd_preset("voc-full");
+  spec.confusion.related = {{"class0", "clas1"}};
+  EXPECT_THROW((void)make_members(spec, test::random_scenes(2, 3, 1), 1), DataError);
+}
+
+}  // namespace
+}  // namespace bdc::host
