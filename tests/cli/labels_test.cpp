@@ -204,6 +204,7 @@ TEST_F(Labels, NumbersOutOfRangeAreUsageErrors) {
       {"eval", "c.json", "truth.json", "--iou", "nan"},
       {"eval", "c.json", "truth.json", "--iou", "50"},
       {"eval", "c.json", "truth.json", "--max-dets", "0"},
+      {"eval", "c.json", "truth.json", "--max-dets", "1", "2", "3", "4"},
       {"eval", "c.json", "truth.json", "--threads", "-1"},
       {"aggregate", "crowd.json", "--threads", "-1"},
       {"aggregate", "crowd.json", "--threads", "100000"},
@@ -395,9 +396,16 @@ TEST_F(Labels, ABrokenInputLeavesNoOutput) {
 }
 
 TEST_F(Labels, AnOutputThatCannotBeWrittenIsAClearError) {
-  const auto outcome = host({"aggregate", "crowd.json", "-o", "no/such/folder/out.json"});
-  EXPECT_NE(outcome.exit_code, 0);
-  EXPECT_NE(outcome.err.find("no/such/folder/out.json"), std::string::npos) << outcome.err;
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"aggregate", "gone.json", "-o", "out.json", "--annotators", "no/such/a.json"},
+           {"convert", "gone.json", "no/such/yolo", "--to", "yolo"},
+           {"validate", "gone.json", "--fix", "no/such/a.json"},
+           {"annotators", "gone.json", "--merge", "no/such/a.json"}}) {
+    const auto outcome = host(words);
+    EXPECT_EQ(outcome.exit_code, 1) << "before anything is read: " << outcome.err;
+    EXPECT_NE(outcome.err.find("cannot be written: there is no folder no/such; make it first"), std::string::npos)
+        << outcome.err;
+  }
 }
 
 }  // namespace

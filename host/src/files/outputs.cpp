@@ -1,5 +1,9 @@
 #include "files/outputs.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "app/user_error.h"
@@ -18,9 +22,25 @@ bool is_same_file(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+void check_output_folder(const std::string& output) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(output, ignored);
+  if (output.empty() || (fs::exists(status) && !fs::is_regular_file(status))) return;  // a device, a pipe, a folder
+  fs::path folder = fs::path(output).lexically_normal().parent_path();
+  if (folder.empty()) folder = ".";
+  if (!fs::is_directory(folder, ignored)) {
+    throw UserError(ExitCode::failure,
+                    output + ": cannot be written: there is no folder " + folder.string() + "; make it first");
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw UserError(ExitCode::failure, output + ": cannot be written: " + std::strerror(errno));
+  }
+}
+
 void check_outputs(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
   for (std::size_t n = 0; n < outputs.size(); ++n) {
     if (outputs[n].empty()) continue;
+    check_output_folder(outputs[n]);
     for (const std::string& input : inputs) {
       if (!input.empty() && is_same_file(input, outputs[n])) {
         throw UserError(ExitCode::usage,

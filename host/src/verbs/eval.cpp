@@ -110,6 +110,10 @@ void print(const CocoEvalResult& result, const CrowdData& truth, const Flags& fl
 }
 
 int eval(const Flags& flags) {
+  if (flags.max_detections.size() > 3) {
+    throw UserError(ExitCode::usage,
+                    "--max-dets: expected at most three limits, found " + std::to_string(flags.max_detections.size()));
+  }
   ReadReport report;
   const CrowdData truth = read_truth(flags.truth, &report);
   CocoEvalResult result;
@@ -148,7 +152,7 @@ void add_eval(CLI::App& app, Action& action) {
                    ? std::string()
                    : "expected a number above 0, at most 1, found '" + printable(text) + "'";
       });
-  verb->add_option("--max-dets", flags->max_detections, "limits of detections per image and class")
+  verb->add_option("--max-dets", flags->max_detections, "up to three limits of detections per image and class")
       ->type_name("N")
       ->check(CLI::Range(1, 100000));
   verb->add_option("--threads", flags->threads, "0: all cores")->check(CLI::Range(0, 1024));

@@ -4,6 +4,7 @@
 
 #include "app/user_error.h"
 #include "app/verb.h"
+#include "files/outputs.h"
 #include "text/nearest.h"
 #include "verbs/label_options.h"
 
@@ -22,6 +23,7 @@ int validate(const Flags& flags, const ReadOptions& reading) {
     throw UserError(ExitCode::usage, "--fix writes a .json (crowd) or .csv (VinDr-CXR) file, found '" +
                                          printable(flags.fixed_file) + "'; `convert` turns it into other formats");
   }
+  check_output_folder(flags.fixed_file);
   CrowdData data;
   const ValidationReport report = validate_crowd(flags.paths, reading, flags.checks, &data);
   std::cout << (flags.json ? report.json() : report.text());
