@@ -23,10 +23,15 @@ class FrozenNorm : public Norm {
     mean_ = register_buffer("running_mean", torch::zeros({channels}));
     variance_ = register_buffer("running_var", torch::ones({channels}));
   }
-  /// The scale goes into the convolution's weights, so that large maps are not multiplied and added to once more.
+  /// The scale goes into the convolution's weights or onto its output, whichever are fewer numbers: weights in the fine
+  /// stages, maps in the coarse ones of small images.
   Tensor after(torch::nn::Conv2dImpl& conv, const Tensor& x) override {
-    const Tensor scale = this->scale();
-    return convolve(conv, x, conv.weight * scale.view({-1, 1, 1, 1}), bias_ - mean_ * scale);
+    const Tensor scale = this->scale(), shift = bias_ - mean_ * scale;
+    const std::int64_t stride = conv.options.stride()->at(0), channels = conv.weight.size(0);
+    const auto cells = [&](std::int64_t edge) { return (edge + stride - 1) / stride; };
+    const std::int64_t map = x.size(0) * channels * cells(x.size(2)) * cells(x.size(3));
+    if (map >= conv.weight.numel()) return convolve(conv, x, conv.weight * scale.view({-1, 1, 1, 1}), shift);
+    return convolve(conv, x, conv.weight, {}).mul_(scale.view({1, -1, 1, 1})).add_(shift.view({1, -1, 1, 1}));
   }
   Tensor fold_into(torch::nn::Conv2dImpl& conv) override {
     torch::NoGradGuard no_grad;

@@ -10,8 +10,9 @@ namespace bdc::host {
 
 struct PlotLine {
   std::string name;
-  std::vector<double> x, y;          ///< points that are not finite are left out
-  std::optional<std::size_t> label;  ///< a class, drawn in its colour; otherwise the line's place in the plot decides
+  std::vector<double> x, y;  ///< points that are not finite are left out
+  /// A class: the line is drawn in its colour. Otherwise its place in the plot decides.
+  std::optional<std::size_t> label = {};
 };
 
 enum class Corner { bottom_right, bottom_left, top_right };

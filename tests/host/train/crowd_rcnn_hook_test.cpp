@@ -28,8 +28,8 @@ CrowdData crowd_of(int images) {
   return crowd;
 }
 
-struct Run {
-  explicit Run(const CrowdData& labels) : crowd(labels) {
+struct HookRun {
+  explicit HookRun(const CrowdData& labels) : crowd(labels) {
     services.labels = &crowd;
     const plugin::HookInfo& info = *find_builtin_hook("crowd_rcnn");
     hook = make_builtin_hook("crowd_rcnn", check_options(info.options, Json{{"warmup", 0}}, "options"), services);
@@ -65,7 +65,7 @@ struct Run {
 
 TEST(CrowdRcnnHook, TargetsAreSoftClassesInTheFrameOfTheBatchWithWeightOne) {
   const CrowdData crowd = crowd_of(10);
-  Run run(crowd);
+  HookRun run(crowd);
   run.hook->before_fit(run.context);
   const plugin::Targets t = run.step(3);
   t.validate(1, 2);
@@ -78,13 +78,13 @@ TEST(CrowdRcnnHook, TargetsAreSoftClassesInTheFrameOfTheBatchWithWeightOne) {
 
 TEST(CrowdRcnnHook, AResumedHookGoesOnWithTheSameBitsAndTheFolderHasTheAnnotators) {
   const CrowdData crowd = crowd_of(10);
-  Run whole(crowd), resumed(crowd);
+  HookRun whole(crowd), resumed(crowd);
   whole.hook->before_fit(whole.context);
   for (std::int64_t i = 0; i < 6; ++i) (void)whole.step(i);
   resumed.context.resumed = true;
   resumed.hook->load_state(whole.hook->save_state());
   resumed.hook->before_fit(resumed.context);
-  for (Run* run : {&whole, &resumed}) {
+  for (HookRun* run : {&whole, &resumed}) {
     for (std::int64_t i = 6; i < 10; ++i) (void)run->step(i);
     run->hook->after_epoch(run->context);
   }

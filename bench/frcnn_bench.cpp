@@ -1,0 +1,222 @@
+// bdc-frcnn-bench: one training step and one prediction of Faster R-CNN (ResNet-50, 21 outputs) on two images, to be
+// held against bench/frcnn_torchvision.py, which does the same in Python with the same weights, images, targets, seed
+// and threads. `bdc-frcnn-bench crowd`: Crowd R-CNN's own part of a step with 10 and with 1,000 annotators.
+//
+// bdc-frcnn-bench [train|predict|crowd] [--size N] [--threads N] [--repeat N]
+#include <sys/resource.h>
+#include <torch/nn.h>
+#include <torch/optim.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bdc/core/crowd_rcnn.h"
+#include "frcnn/decode.h"
+#include "frcnn/loss.h"
+
+namespace {
+
+using torch::Tensor;
+
+std::uint32_t crc32(const std::string& text) {
+  std::uint32_t crc = 0xFFFFFFFFU;
+  for (const char c : text) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int k = 0; k < 8; ++k) crc = (crc & 1U) != 0 ? 0xEDB88320U ^ (crc >> 1) : crc >> 1;
+  }
+  return crc ^ 0xFFFFFFFFU;
+}
+
+std::uint32_t hashed(std::int64_t i, std::uint32_t crc) {
+  std::uint32_t h = static_cast<std::uint32_t>(i) * 2654435761U + crc;
+  h ^= h >> 16;
+  h *= 0x85ebca6bU;
+  h ^= h >> 13;
+  h *= 0xc2b2ae35U;
+  return h ^ (h >> 16);
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// The hash rule of the golden files with gain 3: weights from names.
+void fill(const std::string& name, Tensor tensor) {
+  const std::uint32_t crc = crc32(name);
+  double fan_in = 1;
+  for (std::int64_t d = 1; d < tensor.dim(); ++d) fan_in *= static_cast<double>(tensor.size(d));
+  const double spread = std::sqrt(3.0 / fan_in);
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) {
+    const double s = hashed(i, crc) / 2147483648.0 - 1.0;
+    double value = 0.05 * s;
+    if (ends_with(name, "running_var")) {
+      value = 1 + 0.2 * std::abs(s);
+    } else if (tensor.dim() > 1) {
+      value = s * spread;
+    } else if (ends_with(name, "weight")) {
+      value = 1 + 0.1 * s;
+    }
+    tensor.data_ptr<float>()[i] = static_cast<float>(value);
+  }
+}
+
+struct Clock {
+  double wall, processor;
+};
+
+Clock now() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  const auto wall = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration<double>(wall).count(), seconds(usage.ru_utime) + seconds(usage.ru_stime)};
+}
+
+/// Best wall and processor time of several calls, after one that does not count.
+Clock best_of(int repeat, const std::function<void()>& work) {
+  work();
+  Clock best{1e30, 1e30};
+  for (int r = 0; r < repeat; ++r) {
+    const Clock before = now();
+    work();
+    const Clock after = now();
+    best = {std::min(best.wall, after.wall - before.wall),
+            std::min(best.processor, after.processor - before.processor)};
+  }
+  return best;
+}
+
+double peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+void detector(const std::string& what, std::int64_t size, int repeat) {
+  frcnn::NetworkOptions options;
+  options.backbone.norm_eps = 0;
+  options.transform = {size, size};
+  const auto net = std::make_shared<frcnn::Network>(20, options);
+  {
+    torch::NoGradGuard no_grad;
+    for (auto& item : net->named_parameters()) fill(item.key(), item.value());
+    for (auto& item : net->named_buffers()) fill(item.key(), item.value());
+  }
+  Tensor pixels = torch::empty({2, 3, size, size});
+  for (std::int64_t b = 0; b < 2; ++b) {
+    const std::uint32_t crc = crc32("image" + std::to_string(b));
+    float* out = pixels[b].data_ptr<float>();
+    for (std::int64_t i = 0; i < 3 * size * size; ++i) out[i] = static_cast<float>(hashed(i, crc) / 4294967296.0);
+  }
+  const std::vector<frcnn::ImageSize> contents(2, {size, size});
+  const auto s = static_cast<float>(size);
+  const Tensor boxes = torch::tensor({{0.1F * s, 0.12F * s, 0.4F * s, 0.5F * s},
+                                      {0.5F * s, 0.3F * s, 0.9F * s, 0.95F * s},
+                                      {0.07F * s, 0.2F * s, 0.7F * s, 0.8F * s}});
+  const Tensor labels = torch::tensor({1, 3, 7}, torch::kInt64), image = torch::tensor({0, 0, 1}, torch::kInt64);
+  Clock best{};
+  double checked = 0;
+  if (what == "train") {
+    const auto targets = bdc::plugin::Targets::hard(boxes, labels, image, 20);
+    std::vector<Tensor> learning;
+    for (auto& p : net->parameters()) {
+      if (p.requires_grad()) learning.push_back(p);
+    }
+    torch::optim::SGD optimizer(learning, torch::optim::SGDOptions(1e-9).momentum(0.9));
+    const frcnn::LossOptions loss_options;
+    best = best_of(repeat, [&] {
+      torch::manual_seed(1);
+      optimizer.zero_grad();
+      const auto scene = net->forward(pixels, contents);
+      const auto terms = frcnn::soft_loss(*net, *scene, targets, loss_options);
+      terms.total.backward();
+      optimizer.step();
+      checked = terms.total.item<double>();
+    });
+  } else {
+    torch::NoGradGuard no_grad;
+    net->eval();
+    net->fold();
+    best = best_of(repeat, [&] {
+      const auto scene = net->forward(pixels, contents);
+      const auto seen = frcnn::predictions(*net, *scene, {1000, 1000, 0.7, 1e-3}, {0.05, 0.5, 100});
+      checked = seen.scores.max().item<double>();
+    });
+  }
+  std::printf("ours %s %lld wall %.3f processor %.3f peak %.0f MB value %.6f\n", what.c_str(),
+              static_cast<long long>(size), best.wall, best.processor, peak_megabytes(), checked);
+}
+
+/// 400 images, 3 objects each, 10 annotators per image of K in all.
+bdc::CrowdData crowd_of(int annotators) {
+  bdc::CrowdData crowd;
+  for (int j = 0; j < 20; ++j) crowd.classes.push_back({{std::to_string(j), true}, std::to_string(j)});
+  for (int k = 0; k < annotators; ++k) crowd.annotators.push_back({{std::to_string(k), true}, ""});
+  for (int i = 0; i < 400; ++i) {
+    bdc::ImageRecord image;
+    image.id = {std::to_string(i), true};
+    image.width = image.height = 100;
+    crowd.images.push_back(image);
+    for (int o = 0; o < 3; ++o) {
+      for (int n = 0; n < 10; ++n) {
+        const auto k = static_cast<std::int32_t>((i * 10 + n) % annotators);
+        const double x = 5 + 30 * o + 0.2 * n;
+        crowd.annotations.push_back({{x, 20, x + 25, 60}, i, static_cast<std::int32_t>((i + o + (n == 3)) % 20), k});
+      }
+    }
+  }
+  crowd.finalize();
+  return crowd;
+}
+
+void crowd(int repeat) {
+  for (const int annotators : {10, 1000, 10, 1000}) {
+    const bdc::CrowdData data = crowd_of(annotators);
+    bdc::CrowdRcnn model(data, {});
+    const std::vector<bdc::Box> box{{6, 20, 31, 60}, {36, 20, 61, 60}, {66, 20, 91, 60}};
+    const std::vector<double> score(3, 0.9), probs(60, 0.05);
+    const bdc::DetectedBoxes seen{{box.data(), 3}, {score.data(), 3}, {probs.data(), 60}};
+    const Clock steps = best_of(repeat * 10, [&] {
+      for (std::size_t i = 0; i < 400; ++i) (void)model.observe(i, seen);
+    });
+    const Clock update = best_of(repeat * 10, [&] { model.finish_epoch(); });
+    std::printf("crowd_rcnn, %d annotators, %zu annotations: %.4f ms a step of 8 images, %.3f ms at the epoch's end\n",
+                annotators, data.annotations.size(), steps.wall * 1000 / 50, update.wall * 1000);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string what = "train";
+  std::int64_t size = 320;
+  int repeat = 5;
+  for (int a = 1; a < argc; ++a) {
+    const std::string word = argv[a];
+    const bool has_value = a + 1 < argc;
+    if (word == "--size" && has_value) {
+      size = std::atoi(argv[++a]);
+    } else if (word == "--threads" && has_value) {
+      torch::set_num_threads(std::atoi(argv[++a]));
+    } else if (word == "--repeat" && has_value) {
+      repeat = std::max(1, std::atoi(argv[++a]));
+    } else if (word == "train" || word == "predict" || word == "crowd") {
+      what = word;
+    } else {
+      std::fprintf(stderr, "bdc-frcnn-bench: not understood: %s\n", word.c_str());
+      return 2;
+    }
+  }
+  what == "crowd" ? crowd(repeat) : detector(what, size, repeat);
+  return 0;
+}
