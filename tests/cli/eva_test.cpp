@@ -14,9 +14,9 @@ using bdc::test::run_host;
 using bdc::test::TemporaryFolder;
 
 /// A small transformer, as options of the plugin.
-const std::vector<std::string> kTiny = {"size=ti",      "embed_dim=32", "depth=3",          "heads=2",
-                                        "patch=8",      "window=4",     "pretrain_size=64", "pyramid_channels=16",
-                                        "head_convs=1", "head_width=32"};
+const std::vector<std::string> kTiny = {"size=ti",      "embed_dim=32",  "depth=3",          "heads=2",
+                                        "patch=8",      "window=4",      "pretrain_size=64", "pyramid_channels=16",
+                                        "head_convs=1", "head_width=32", "global_blocks=1,2"};
 
 class EvaDoctor : public ::testing::TestWithParam<std::vector<std::string>> {};
 
