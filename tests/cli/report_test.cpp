@@ -26,7 +26,10 @@ constexpr const char* kLook = R"(<script>
 addEventListener('load', () => {
   const check = (ok, what) => { if (!ok) problems.push(what); };
   const blank = (canvas) => {
-    const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data, seen = new Set();
+    const copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height});
+    const ink = copy.getContext('2d', {willReadFrequently: true});
+    ink.drawImage(canvas, 0, 0);
+    const pixels = ink.getImageData(0, 0, copy.width, copy.height).data, seen = new Set();
     for (let i = 0; i < pixels.length; i += 4) seen.add(pixels[i] + ' ' + pixels[i + 1] + ' ' + pixels[i + 2] + ' ' + pixels[i + 3]);
     return seen.size < 4;
   };

@@ -81,8 +81,8 @@ class BdcHook : public plugin::TrainingHook {
     StateWriter state;
     const std::string online = online_->save();
     state(std::vector<char>(online.begin(), online.end()));
-    state(epoch_targets_.box), state(epoch_targets_.class_probs), state(epoch_targets_.weight);
-    state(epoch_targets_.score), state(epoch_targets_.begin), state(epoch_targets_.num_classes);
+    save_targets(epoch_targets_, state);
+    latest_.save(state);
     return state.take();
   }
 
@@ -91,8 +91,8 @@ class BdcHook : public plugin::TrainingHook {
     StateReader state(bytes);
     std::vector<char> online;
     state.resized(online);
-    state.resized(epoch_targets_.box), state.resized(epoch_targets_.class_probs), state.resized(epoch_targets_.weight);
-    state.resized(epoch_targets_.score), state.resized(epoch_targets_.begin), state(epoch_targets_.num_classes);
+    epoch_targets_ = load_targets(state);
+    latest_.load(state);
     state.finish();
     online_->load({online.begin(), online.end()});
   }

@@ -6,6 +6,7 @@
 
 #include "bdc/core/online_bdc.h"
 #include "bdc/core/predictions.h"
+#include "bdc/core/state_bytes.h"
 #include "bdc/core/targets.h"
 
 namespace bdc::host {
@@ -13,12 +14,20 @@ namespace bdc::host {
 /// A view of one image's predictions.
 [[nodiscard]] DetectedBoxes of_image(const Predictions& predictions, std::size_t image);
 
+/// Targets as bytes of a state, and back. load_targets throws std::invalid_argument for bytes that do not fit together.
+void save_targets(const Targets& targets, StateWriter& state);
+[[nodiscard]] Targets load_targets(StateReader& state);
+
 /// The last targets of every image, put together for a report.
 class LatestTargets {
  public:
   void set(std::size_t image, Targets targets) { of_[image] = std::move(targets); }
   [[nodiscard]] bool is_complete(std::size_t images) const { return of_.size() == images; }
   [[nodiscard]] Targets all() const;
+
+  /// So that a run that was interrupted within an epoch reports what it would have reported.
+  void save(StateWriter& state) const;
+  void load(StateReader& state);
 
  private:
   std::map<std::size_t, Targets> of_;
