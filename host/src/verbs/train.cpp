@@ -181,8 +181,7 @@ void add_train(CLI::App& app, Action& action) {
   verb->add_flag("--amp", flags->amp, "half precision where that is safe (train.amp)");
   verb->add_option("--resume", flags->resume, "go on with the run in this folder; auto: the latest in runs/")
       ->type_name("RUN|auto");
-  verb->add_flag("--dry-run", flags->dry_run,
-                 "build everything, show data, detector and parameter groups with their learning rates; write nothing");
+  verb->add_flag("--dry-run", flags->dry_run, "show data, detector and parameter groups; train and write nothing");
   verb->add_flag("-q,--quiet", flags->quiet, "no progress, no table");
   verb->add_flag("--json", flags->json, "print the result as JSON on standard output");
   verb->footer(

@@ -37,7 +37,7 @@ TEST(TensorBoard, EveryRecordIsFramedWithItsLengthAndMaskedChecksums) {
   EXPECT_EQ(at, bytes.size());
   EXPECT_EQ(records, 2U) << "the version, then the scalars";
   EXPECT_EQ(last.substr(9), scalar_event(0, 3, {{"loss", 0.5}}).substr(9)) << "all but the time";
-  EXPECT_EQ(last.substr(9), std::string("\x10\x03\x2a\x0d\x0a\x0b\x0a\x04loss\x15\x00\x00\x00\x3f", 21));
+  EXPECT_EQ(last.substr(9), std::string("\x10\x03\x2a\x0d\x0a\x0b\x0a\x04loss\x15\x00\x00\x00\x3f", 17));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct AnnotatorEvidence {
 /// the same as adding its evidence there. Which profile wrote it matters: the profiles define a box error differently.
 struct AnnotatorPosteriors {
   std::string source;   ///< the file it was read from, for messages; empty: none
-  std::string profile;  ///< "paper", "reference", "absence_aware"
+  std::string profile;  ///< "paper", "reference", "absence_aware"; "crowd_rcnn"
   BoxPrior box_prior;
   std::array<double, 4> box_mean_limit{};  ///< means are clipped to +- this; 0: no limit
   ConfusionPrior confusion_prior;
