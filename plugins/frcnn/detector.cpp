@@ -64,7 +64,7 @@ bdc::plugin::DetectorInfo Detector::describe() {
   info.min_input_size = 64;
   info.stride = 32;
   info.optimizer = {"sgd", 0.001, 0.9, 0.0005, 8};
-  info.capabilities = {"roi_heads"};
+  info.capabilities = {"roi_heads", "half_precision"};
   info.options = {
       string_option("backbone", "resnet50", "resnet18, resnet34, resnet50 or resnet101",
                     {"resnet18", "resnet34", "resnet50", "resnet101"}),

@@ -19,6 +19,7 @@ bdc::plugin::DetectorInfo Detector::describe() {
   info.min_input_size = 64;
   info.stride = 32;
   info.optimizer = {"sgd", 0.01, 0.937, 0.0005, 16};
+  info.capabilities = {"half_precision"};
   const LossOptions usual;
   info.options = {
       string_option("variant", "full", "full (37 million parameters) or tiny (6 million)", {"full", "tiny"}),

@@ -54,6 +54,26 @@ TEST(Train, WritesConfigMetricsAndCheckpointIntoFoldersThatCountUp) {
   EXPECT_TRUE(nlohmann::json::parse(metrics.substr(0, metrics.find('\n'))).contains("test/AP50"));
 }
 
+TEST(Train, HalfPrecisionAndDevicesAreOnlyWhereTheyAreKnownToWork) {
+  const TemporaryFolder folder;
+  const auto refused = run_host(small_run({"--amp"}), folder.path());
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_NE(refused.err.find("plugin 'minimal' does not say that it can compute in half precision"), std::string::npos)
+      << refused.err;
+  const auto device = run_host(small_run({"--device", "gpu"}), folder.path());
+  EXPECT_EQ(device.exit_code, 3);
+  EXPECT_NE(device.err.find("expected auto, cpu, cuda or cuda:N, found 'gpu'"), std::string::npos) << device.err;
+  EXPECT_FALSE(fs::exists(folder.path() / "runs")) << "nothing was begun";
+  for (const char* plugin : {"yolov7", "frcnn"}) {
+    const auto trained =
+        run_host({"--plugin", plugin, "--hook", "bdc", "--amp", "--device", "cpu", "--set",
+                  "data.shapes.train_images=8", "--set", "data.shapes.test_images=4", "--set", "train.epochs=1"},
+                 folder.path());
+    EXPECT_EQ(trained.exit_code, 0) << trained.err;
+    EXPECT_NE(trained.err.find("half precision"), std::string::npos) << trained.err;
+  }
+}
+
 TEST(Train, QuietPrintsNothingAndJsonPrintsOnlyJson) {
   const TemporaryFolder folder;
   const auto quiet = run_host(small_run({"--quiet"}), folder.path());

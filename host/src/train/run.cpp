@@ -43,6 +43,10 @@ void check_input_size(const Json& config, const plugin::DetectorInfo& info) {
   }
 }
 
+bool is_capable(const plugin::DetectorInfo& info, const std::string& capability) {
+  return std::find(info.capabilities.begin(), info.capabilities.end(), capability) != info.capabilities.end();
+}
+
 /// Detectors that have a capability, by name. Loads every detector that can be loaded; the others cannot help anyway.
 std::vector<std::string> detectors_with(const std::string& capability, const Catalog& catalog) {
   std::vector<std::string> out;
@@ -50,17 +54,23 @@ std::vector<std::string> detectors_with(const std::string& capability, const Cat
     if (!entry.problem.empty() || !catalog.has(entry.name, Catalog::Kind::detector)) continue;
     try {
       const auto info = LoadedPlugin::load(catalog.find(entry.name, Catalog::Kind::detector).file).detector_info();
-      const auto& has = info.capabilities;
-      if (std::find(has.begin(), has.end(), capability) != has.end()) out.push_back(entry.name);
+      if (is_capable(info, capability)) out.push_back(entry.name);
     } catch (const UserError&) {
     }
   }
   return out;
 }
 
+void check_half_precision(const Json& config, const plugin::DetectorInfo& info) {
+  if (!config_value<bool>(config, "train.amp") || is_capable(info, "half_precision")) return;
+  throw UserError(ExitCode::config, "train.amp: plugin '" + info.name +
+                                        "' does not say that it can compute in half precision\n  advice: leave out "
+                                        "--amp, or add the capability \"half_precision\" to the plugin");
+}
+
 void check_capabilities(const plugin::HookInfo& hook, const plugin::DetectorInfo& detector, const Catalog& catalog) {
   for (const auto& need : hook.needs_capabilities) {
-    if (std::find(detector.capabilities.begin(), detector.capabilities.end(), need) == detector.capabilities.end()) {
+    if (!is_capable(detector, need)) {
       const auto others = detectors_with(need, catalog);
       throw UserError(ExitCode::config,
                       "hook '" + hook.name + "' needs a detector with '" + need + "', which plugin '" + detector.name +
@@ -216,6 +226,7 @@ Json complete_config(Json config, const Catalog& catalog, const std::vector<Conf
   fill(train["momentum"], info.optimizer.momentum);
   fill(train["weight_decay"], info.optimizer.weight_decay);
   check_input_size(config, info);
+  check_half_precision(config, info);
   for (auto& hook : config["hooks"]) {
     const auto hook_name = hook["name"].get<std::string>();
     const PluginEntry* registered = nullptr;
