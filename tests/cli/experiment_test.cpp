@@ -63,7 +63,8 @@ TEST_F(Experiment, InterruptedAtRandomItGivesTheSameTable) {
     ASSERT_LT(attempt, 60);
     RunningProgram program({BDC_HOST, "experiment", "grid.json", "-o", "pieces"}, folder.path());
     // Longer and longer, so that it ends; the first attempts hardly start.
-    std::this_thread::sleep_for(std::chrono::milliseconds(100 + random() % 400 + 250 * static_cast<unsigned>(attempt)));
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(100 + random() % 400 + 1000 * static_cast<unsigned>(attempt)));
     program.send(attempt % 2 == 0 ? SIGKILL : SIGINT);
     const auto outcome = program.wait();
     if (outcome.signal == 0 && outcome.exit_code == 0) break;
@@ -76,6 +77,23 @@ TEST_F(Experiment, InterruptedAtRandomItGivesTheSameTable) {
   const json table = json::parse(read_file(folder.path() / "whole/table.json"));
   EXPECT_TRUE(table["rows"][1]["numbers"].contains("test AP"));
   EXPECT_TRUE(table["rows"][1]["numbers"].contains("labels AP75"));
+}
+
+TEST_F(Experiment, DetectorsAreTrainedToAnnotate) {
+  folder.write("grid.json", R"({
+    "data": [{"name": "shapes", "shapes": {"train_images": 12, "test_images": 4, "classes": 2, "size": 64}}],
+    "crowds": [{"name": "nets", "groups": [{"skill": "expert", "annotators": 3}], "trained_detectors": [
+      {"name": "net", "min_score": 0.05, "set": {"train.epochs": 12, "train.input_size": 64, "data.shapes.train_images": 128}}]}],
+    "methods": [{"name": "bdc"}]})");
+  const auto outcome = host({"experiment", "grid.json", "-o", "out"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json table = json::parse(read_file(folder.path() / "out/table.json"));
+  EXPECT_GT(table["rows"][0]["numbers"]["labels AP"]["mean"], 0.1) << table;
+  bool found = false;
+  for (const auto& entry : fs::directory_iterator(folder.path() / "out/files")) {
+    if (entry.path().extension() == ".json") found = !json::parse(read_file(entry.path()))["annotations"].empty();
+  }
+  EXPECT_TRUE(found) << "what the detector found";
 }
 
 TEST_F(Experiment, AFileSaysWhatIsWrongWithIt) {
@@ -113,7 +131,8 @@ TEST_P(ShippedGrid, IsUnderstood) {
   EXPECT_NE(outcome.out.find("to do"), std::string::npos);
 }
 INSTANTIATE_TEST_SUITE_P(Configs, ShippedGrid,
-                         testing::Values("methods", "methods_labels", "methods_yolov7", "annotators", "noise", "cost",
-                                         "detectors", "paper_voc", "paper_coco", "paper_vindr"));
+                         testing::Values("methods", "methods_labels", "methods_yolov7", "annotators",
+                                         "annotators_labels", "noise", "noise_labels", "cost", "detectors", "paper_voc",
+                                         "paper_coco", "paper_vindr"));
 
 }  // namespace

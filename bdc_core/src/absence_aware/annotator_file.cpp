@@ -43,7 +43,9 @@ AnnotatorPosteriors to_posteriors(const CrowdData& crowd, AbsenceAwareEvidence e
     for (std::size_t e = 0; e < 4; ++e) {
       const double mean_weight = s.boxes > 0 ? std::max(s.weight[e] / s.boxes, 1e-12) : 1.0;
       a.box.sum[e] = s.error[e] / mean_weight;
-      a.box.cross[packed(e, e)] = s.square[e];
+      // Before it has, the squares must not be less than that mean allows: readers of the file check it.
+      const double least = s.boxes > 0 ? a.box.sum[e] * a.box.sum[e] / s.boxes : 0.0;
+      a.box.cross[packed(e, e)] = std::max(s.square[e], least);
     }
   }
   for (const Assignment& a : crowd.assignments) p.annotators[static_cast<std::size_t>(a.annotator)].images += 1;

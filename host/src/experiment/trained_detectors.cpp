@@ -50,7 +50,8 @@ fs::path results_of(const Json& detector, std::size_t number, const Cell& cell, 
   set("train.seed", std::to_string(seed));
   set("output.folder", files.string());
   set("output.name", name);
-  for (const auto& [key, value] : detector.value("set", Json::object()).items()) set(key, value_text(value));
+  const Json sets = detector.value("set", Json::object());
+  for (const auto& [key, value] : sets.items()) set(key, value_text(value));
   run_step(words, settings, log, stop);
   const fs::path found = files / (name + ".found.json");
   if (!stop) {

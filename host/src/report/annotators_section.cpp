@@ -18,7 +18,7 @@ struct Column {
 
 std::vector<Column> columns_of(const AnnotatorPosteriors& p, bool measured) {
   const BoxErrorNames box = box_error_names(p.profile);
-  std::vector<Column> out = {{"images", "images seen that tell of existence"}, {"boxes", "boxes drawn"}};
+  std::vector<Column> out = {{"images", "images seen"}, {"boxes", "boxes drawn"}};
   out.push_back({"quality", "recall × class accuracy / (1 + spurious boxes per image)"});
   if (p.has_existence) {
     out.push_back({"recall", "share of the objects shown that were drawn"});

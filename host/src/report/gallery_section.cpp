@@ -58,8 +58,9 @@ class Panel {
  public:
   Panel(std::string title, double width, double height, const std::string& picture)
       : title_(std::move(title)),
-        head_("<svg class=\"pic\" role=\"img\" viewBox=\"0 0 " + whole(width) + " " + whole(height) +
-              "\"><rect class=\"paper\" width=\"" + whole(width) + "\" height=\"" + whole(height) + "\"/>" + picture),
+        head_("<svg class=\"" + std::string(picture.empty() ? "pic" : "pic photo") + "\" role=\"img\" viewBox=\"0 0 " +
+              whole(width) + " " + whole(height) + "\"><rect class=\"paper\" width=\"" + whole(width) + "\" height=\"" +
+              whole(height) + "\"/>" + picture),
         font_(std::max(width, height) / 30),
         height_(height) {}
 

@@ -36,8 +36,9 @@ MethodLabels read_consensus(const std::string& text, const CrowdData& crowd) {
   return {named ? text.substr(0, equals) : fs::path(file).stem().string(), read_targets(file, crowd)};
 }
 
-/// The consensus of methods that are run here. The first that learns annotators gives their posteriors.
-void run_methods(const ReportRequest& request, ReportData& data) {
+/// The consensus of methods that are run here, named with a remark. The first that learns annotators gives their
+/// posteriors.
+void run_methods(const ReportRequest& request, const std::string& remark, ReportData& data) {
   for (const std::string& name : request.methods) {
     say(request, "aggregating: " + name);
     AggregationInput input;
@@ -51,7 +52,7 @@ void run_methods(const ReportRequest& request, ReportData& data) {
     }
     AggregationResult result = method->aggregate(input);
     for (const auto& warning : result.warnings) data.notes.push_back(name + ": " + warning + ".");
-    data.methods.push_back({name, std::move(result.targets)});
+    data.methods.push_back({name + remark, std::move(result.targets)});
     if (result.posteriors && !data.posteriors) data.posteriors = std::move(result.posteriors);
     if (data.bound.empty()) data.bound = std::move(result.bound);
   }
@@ -95,7 +96,7 @@ ReportData labels_report(const ReportRequest& request) {
     if (data.crowd.annotators.empty()) {
       throw DataError(request.inputs[0] + ": the labels have no annotators; a report needs to know who drew what");
     }
-    run_methods(request, data);
+    run_methods(request, "", data);
   }
   if (!request.images.empty()) {
     ImageFolderSettings settings;
@@ -148,7 +149,7 @@ ReportData run_report(const ReportRequest& request) {
   }
   for (const std::string& file : request.consensus) data.methods.push_back(read_consensus(file, data.crowd));
   const bool learnt = data.posteriors.has_value(), logged = !data.metrics.empty();
-  run_methods(request, data);
+  run_methods(request, ", annotations alone", data);
   if (learnt || logged) data.bound.clear();  // the run's own bound per epoch is in its metrics
   return data;
 }
