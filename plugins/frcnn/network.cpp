@@ -46,8 +46,7 @@ std::unique_ptr<Scene> Network::forward(const Tensor& pixels, const std::vector<
   NetworkInput in = input(pixels, contents);
   auto scene = std::make_unique<Scene>();
   scene->features = pyramid_->forward(body_->forward(in.pixels));
-  // Boxes, pooling and losses need float32; in half precision convolutions and products give less.
-  for (Tensor& level : scene->features) level = level.to(torch::kFloat32);
+  for (Tensor& level : scene->features) level = two_stage::at_least_float32(level);
   std::vector<ImageSize> grids;
   for (const Tensor& level : scene->features) grids.push_back({level.size(2), level.size(3)});
   const Tensor anchors = two_stage::grid_anchors(
@@ -69,7 +68,8 @@ Tensor Network::head(const Tensor& pooled) {
 RegionOutputs Network::look(const Scene& scene, const Tensor& boxes, const Tensor& image) {
   const auto pooled = pool(scene, boxes, image);
   const Tensor seen = head(pooled.features);
-  return {pooled.in_order(classes_(seen)).to(torch::kFloat32), pooled.in_order(boxes_(seen)).to(torch::kFloat32)};
+  return {two_stage::at_least_float32(pooled.in_order(classes_(seen))),
+          two_stage::at_least_float32(pooled.in_order(boxes_(seen)))};
 }
 
 }  // namespace frcnn

@@ -53,8 +53,8 @@ RpnOutputs flatten(const RpnHead::Raw& raw, const Tensor& anchors) {
     deltas.push_back(by_anchor(raw.deltas[l], 4));
     out.level.push_back(objectness.back().size(1));
   }
-  out.objectness = torch::cat(objectness, 1).to(torch::kFloat32);
-  out.deltas = torch::cat(deltas, 1).to(torch::kFloat32);
+  out.objectness = at_least_float32(torch::cat(objectness, 1));
+  out.deltas = at_least_float32(torch::cat(deltas, 1));
   out.anchors = anchors;
   return out;
 }

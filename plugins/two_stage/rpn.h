@@ -37,6 +37,11 @@ class RpnHead : public torch::nn::Module {
   torch::nn::Conv2d objectness_{nullptr}, deltas_{nullptr};
 };
 
+/// float32 of what half precision gave; anything else as it is. Boxes, pooling and losses need that much.
+[[nodiscard]] inline Tensor at_least_float32(const Tensor& t) {
+  return t.scalar_type() == torch::kHalf || t.scalar_type() == torch::kBFloat16 ? t.to(torch::kFloat32) : t;
+}
+
 /// The head's outputs, one row per anchor.
 struct RpnOutputs {
   Tensor objectness;                // B x N, with gradient
