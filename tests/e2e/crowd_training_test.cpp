@@ -159,11 +159,16 @@ TEST(TrainedRun, ValAndPredictUseItsBestWeights) {
   fs::create_directories(folder.path() / "in");
   fs::copy(folder.path() / "runs/run/pictures/batch_epoch_1.png", folder.path() / "in/a.png");
   folder.write("in/broken.jpg", "no image");
+  folder.write("in/cut.png", read_file(folder.path() / "in/a.png").substr(0, 200));  // its header is whole
   const auto predict = run_host(
       {"predict", "runs/run", "in", "-o", "found.json", "--yolo", "yolo", "--pictures", "drawn", "--min-score", "0.05"},
       folder.path());
   ASSERT_EQ(predict.exit_code, 0) << predict.err;
   EXPECT_NE(predict.err.find("broken.jpg"), std::string::npos) << predict.err;
+  EXPECT_NE(predict.err.find("left out: in/cut.png"), std::string::npos) << predict.err;
+  const auto nothing = run_host({"predict", "runs/run", "in/cut.png", "-o", "nothing.json"}, folder.path());
+  EXPECT_EQ(nothing.exit_code, 4) << nothing.err;
+  EXPECT_FALSE(fs::exists(folder.path() / "nothing.json"));
   const Json found = Json::parse(read_file(folder.path() / "found.json"));
   EXPECT_EQ(found["images"][0]["file_name"], "in/a.png");
   EXPECT_EQ(found["categories"].size(), 4U);

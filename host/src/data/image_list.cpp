@@ -89,8 +89,17 @@ cv::Mat ImageListData::image(std::int64_t index) const {
   try {
     return read_image_file(files_[static_cast<std::size_t>(index)]);
   } catch (const DataError& e) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    damaged_[index] = e.what();
     throw BrokenImage(e.what());
   }
+}
+
+std::vector<std::string> ImageListData::broken_images() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::string> out = broken_;
+  for (const auto& [index, what] : damaged_) out.push_back(what);
+  return out;
 }
 
 }  // namespace bdc::host

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -14,18 +16,20 @@ namespace bdc::host {
 [[nodiscard]] std::vector<std::filesystem::path> find_images(const std::vector<std::string>& words);
 
 /// Unlabelled images. Sizes are read when the list is made; a file that is no image is left out there and named by
-/// broken_images().
+/// broken_images(), as are those that turn out to be broken when they are read.
 class ImageListData : public Dataset {
  public:
   ImageListData(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& classes);
   [[nodiscard]] const CrowdData& labels() const override { return labels_; }
   [[nodiscard]] cv::Mat image(std::int64_t index) const override;
-  [[nodiscard]] std::vector<std::string> broken_images() const override { return broken_; }
+  [[nodiscard]] std::vector<std::string> broken_images() const override;
 
  private:
   CrowdData labels_;
   std::vector<std::filesystem::path> files_;
   std::vector<std::string> broken_;
+  mutable std::mutex mutex_;                             ///< images are read by several threads
+  mutable std::map<std::int64_t, std::string> damaged_;  ///< what is wrong with images that could not be decoded
 };
 
 }  // namespace bdc::host

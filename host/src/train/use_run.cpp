@@ -167,6 +167,7 @@ PredictSummary predict_images(const PredictRequest& request, const Catalog& cata
   summary.objects = out.box.size();
   progress.finish();
   for (const std::string& broken : data.broken_images()) progress.line("left out: " + broken);
+  if (summary.images == 0) throw UserError(ExitCode::data, "none of the images can be read; nothing was written");
   const Targets found = as_targets(std::move(out));
   if (!request.coco_file.empty()) write_targets(found, data.labels(), request.coco_file);
   if (!request.yolo_folder.empty()) write_yolo(request.yolo_folder, found, data.labels());

@@ -35,7 +35,8 @@ void print_report(const RunReport& report) {
   }
   if (!report.fit.interrupted) {
     std::cout << "\npictures: " << (report.folder / "learning_curve.png").string()
-              << ", precision_recall.png, pictures/";
+              << (std::filesystem::exists(report.folder / "precision_recall.png") ? ", precision_recall.png" : "")
+              << ", pictures/";
   }
   std::cout << "\n"
             << (report.fit.interrupted ? "interrupted, checkpoint saved: go on with --resume " : "run folder: ")
