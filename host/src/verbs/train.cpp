@@ -95,7 +95,7 @@ void print_plan(const RunPlan& plan) {
 
 struct Flags {
   std::string resume, data, images, device;
-  bool amp = false, quiet = false, json = false, dry_run = false;
+  bool amp = false, strict = false, quiet = false, json = false, dry_run = false;
 };
 
 /// The run that changed last: --resume auto.
@@ -121,6 +121,7 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
   if (!flags.images.empty()) request.sets.push_back("data.images=" + flags.images);
   if (!flags.device.empty()) request.sets.push_back("train.device=" + flags.device);
   if (flags.amp) request.sets.emplace_back("train.amp=true");
+  if (flags.strict) request.sets.emplace_back("data.strict=true");
   const Catalog catalog = Catalog::read(search);
   std::optional<std::filesystem::path> resume;
   Json config;
@@ -133,7 +134,7 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
       throw UserError(
           ExitCode::usage,
           "--resume goes on with the run's own config; leave out --config, --plugin, --hook, --set and what "
-          "stands for a --set (--data, --images, --device, --amp)");
+          "stands for a --set (--data, --images, --device, --amp, --strict)");
     }
     resume = flags.resume == "auto" ? newest_run() : std::filesystem::path(flags.resume);
     config = with_sets(config_of_run(*resume), {});
@@ -180,6 +181,7 @@ void add_train(CLI::App& app, Action& action) {
   verb->add_option("--device", flags->device, "cpu, cuda or cuda:N (train.device); default: CUDA where there is one")
       ->type_name("DEVICE");
   verb->add_flag("--amp", flags->amp, "half precision where that is safe (train.amp)");
+  verb->add_flag("--strict", flags->strict, "a missing or broken image stops the run (data.strict)");
   verb->add_option("--resume", flags->resume, "go on with the run in this folder; auto: the latest in runs/")
       ->type_name("RUN|auto");
   verb->add_flag("--dry-run", flags->dry_run, "show data, detector and parameter groups; train and write nothing");
