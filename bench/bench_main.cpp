@@ -192,7 +192,7 @@ std::vector<Workload> all_workloads() {
                       return method(o, "bdc", {{"profile", "absence_aware"}, {"max_rounds", "1"}}, once);
                     }});
     list.push_back({prefix + "mv", [o](const Settings& s) { return method(o, "mv", {}, s); }});
-    list.push_back({prefix + "earl", [o](const Settings& s) { return method(o, "earl", {}, s); }});
+    list.push_back({prefix + "earl", [o](const Settings& s) { return method(o, "wbf-earl", {}, s); }});
   }
   list.push_back({"coco-eval/bbox", [](const Settings& s) { return coco_evaluation(5000, 80, 36000, 100, s); }});
   return list;
@@ -267,7 +267,7 @@ void run_growth(const Settings& settings) {
          return method(o, "bdc", {{"profile", "absence_aware"}, {"max_rounds", "1"}}, once);
        }},
       {"mv", [&](const SimulatedCrowdOptions& o) { return method(o, "mv", {}, settings); }},
-      {"earl", [&](const SimulatedCrowdOptions& o) { return method(o, "earl", {}, settings); }}};
+      {"earl", [&](const SimulatedCrowdOptions& o) { return method(o, "wbf-earl", {}, settings); }}};
   for (const Case& c : cases) {
     Sizes images, annotators, classes;
     for (const int factor : {1, 4, 16}) {

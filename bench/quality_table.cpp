@@ -23,7 +23,7 @@ namespace {
 
 struct Settings {
   std::vector<std::string> presets{"voc-full", "voc-mix", "noisy"};
-  std::vector<std::string> methods{"absence_aware", "reference", "paper", "mv", "wbf", "earl"};
+  std::vector<std::string> methods{"absence_aware", "reference", "paper", "mv", "wbf", "wbf-earl"};
   std::vector<std::string> rounds;
   int first_seed = 11, last_seed = 13, images = 1000, threads = 0;
   std::string folder, crowd, truth;

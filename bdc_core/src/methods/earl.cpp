@@ -1,4 +1,4 @@
-// earl: weighted boxes fusion over all annotators of the data set, with a whole-number weight per fused box. Score: the
+// wbf-earl: weighted boxes fusion over all annotators of the data set, with a whole-number weight per fused box. Score: the
 // fused score; weight: the whole number divided by the number of annotators.
 #include <algorithm>
 #include <sstream>
@@ -54,7 +54,7 @@ class Earl final : public AggregationMethod {
 }  // namespace
 
 MethodEntry earl_method() {
-  return {"earl",
+  return {"wbf-earl",
           "weighted boxes fusion over all annotators with whole-number weights",
           {{"iou", "0.4", "overlap above which boxes are fused", {}, false},
            {"annotator_weights",

@@ -147,8 +147,8 @@ TEST(MethodTable, NamesTheNearestMethodOptionOrChoice) {
   EXPECT_NE(message("bdc", {{"max_rounds", "2.5"}}).find("whole number"), std::string::npos);
   EXPECT_NE(message("bdc", {{"profile", "paper"}, {"min_weight", "0.1"}}).find("min_weight"), std::string::npos);
   EXPECT_NE(message("na", {{"iou", "1"}}).find("no options"), std::string::npos);
-  EXPECT_NE(message("earl", {{"annotator_weights", "2:1,1:3"}}).find("rising ends"), std::string::npos);
-  EXPECT_EQ(message("earl", {{"annotator_weights", "2:1.5,7:0.3"}}), "no error");
+  EXPECT_NE(message("wbf-earl", {{"annotator_weights", "2:1,1:3"}}).find("rising ends"), std::string::npos);
+  EXPECT_EQ(message("wbf-earl", {{"annotator_weights", "2:1.5,7:0.3"}}), "no error");
 }
 
 bdc::CrowdData one_image(const std::vector<bdc::Box>& boxes) {

@@ -90,7 +90,7 @@ TEST(BdcHook, WithoutTheWayBackToTheOriginalFrameTheBiasWouldBeLost) {
 }
 
 TEST(BuiltinHooks, EveryMethodButBdcsOwnHasOneAndTheirSchemasAreSound) {
-  for (const char* name : {"bdc", "na", "mv", "wbf", "earl"}) EXPECT_NE(find_builtin_hook(name), nullptr) << name;
+  for (const char* name : {"bdc", "na", "mv", "wbf", "wbf-earl"}) EXPECT_NE(find_builtin_hook(name), nullptr) << name;
   EXPECT_EQ(find_builtin_hook("nothing"), nullptr);
   for (const auto& info : builtin_hooks()) {
     EXPECT_FALSE(info.description.empty());
