@@ -50,8 +50,9 @@ TEST_P(EveryHook, TrainsOnAConsensusAndReportsHowGoodItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Hooks, EveryHook,
-                         ::testing::Values("na", "mv", "wbf", "wbf-earl", "bdc", "bdc:schedule=epoch", "bdc:profile=paper",
-                                           "bdc:profile=reference", "bdc:use_detector=false,save_labels=true"));
+                         ::testing::Values("na", "mv", "wbf", "wbf-earl", "bdc", "bdc:schedule=epoch",
+                                           "bdc:profile=paper", "bdc:profile=reference",
+                                           "bdc:use_detector=false,save_labels=true"));
 
 TEST(CrowdTraining, LeavesThePicturesAndTablesOfARun) {
   const TemporaryFolder folder;

@@ -1,5 +1,5 @@
-// wbf-earl: weighted boxes fusion over all annotators of the data set, with a whole-number weight per fused box. Score: the
-// fused score; weight: the whole number divided by the number of annotators.
+// wbf-earl: weighted boxes fusion over all annotators of the data set, with a whole-number weight per fused box. Score:
+// the fused score; weight: the whole number divided by the number of annotators.
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
