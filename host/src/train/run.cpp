@@ -263,7 +263,7 @@ struct Prepared {
         plugin(LoadedPlugin::load(
             catalog.find(config_value<std::string>(config, "plugin.name"), Catalog::Kind::detector).file)),
         info(plugin.detector_info()),
-        services{&data.train->labels(), torch::get_num_threads(), {}},
+        services{&data.train->labels(), torch::get_num_threads(), {}, {}},
         hooks(build_hooks(config, catalog, info, num_classes, services)),
         detector(plugin,
                  {num_classes, settings.input_size,
@@ -364,6 +364,7 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   report.class_names = class_names(run.data.train->labels());
   Trainer trainer({run.detector, *run.data.train, *run.data.test, run.hooks, progress, stop, report.folder, config},
                   run.settings);
+  run.services.warn = [&](const std::string& text) { progress.line("warning: " + text); };
   run.services.predict_training_set = [&](const auto& sink) { trainer.predict_training_set(sink); };
   report.fit = trainer.fit(checkpoint ? &*checkpoint : nullptr);
   report.seconds = now_seconds() - started;
