@@ -79,7 +79,8 @@ bdc::plugin::LossTerms total_loss(const Heads& heads, const LossOptions& options
   const double edge = static_cast<double>(std::max(heads.input_height, heads.input_width)) / 640.0;
   const Tensor b = box * options.box_gain, o = obj * (options.obj_gain * edge * edge),
                c = cls * (options.cls_gain * static_cast<double>(heads.num_classes()) / 80.0);
-  return {(b + o + c) * heads.batch, {{"box", b.detach()}, {"obj", o.detach()}, {"cls", c.detach()}}};
+  const auto part = [&](const Tensor& t) { return t.detach() * heads.batch; };
+  return {(b + o + c) * heads.batch, {{"box", part(b)}, {"obj", part(o)}, {"cls", part(c)}}};
 }
 
 bdc::plugin::LossTerms soft_loss(const Heads& heads, const bdc::plugin::Targets& targets, const LossOptions& options) {

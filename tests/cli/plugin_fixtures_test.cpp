@@ -46,12 +46,12 @@ INSTANTIATE_TEST_SUITE_P(
                              "advice:", "host:   API 1.", "plugin: API 99.0"}},
                     Refused{"newer_minor",
                             6,
-                            {"needs plugin API 1.99, newer than this host's 1.0", "advice: update bdc-host",
+                            {"needs plugin API 1.99, newer than this host's 1.1", "advice: update bdc-host",
                              "host:   ", "plugin: "}},
                     Refused{"other_torch",
                             6,
                             {"built with LibTorch 2.9.1 (cpu), this host runs LibTorch", "CMAKE_PREFIX_PATH",
-                             "host:   ", "plugin: API 1.0, LibTorch 2.9.1"}},
+                             "host:   ", "plugin: API 1.1, LibTorch 2.9.1"}},
                     Refused{"missing_descriptor", 6, {"exports no bdc_plugin_descriptor", "BDC_EXPORT_DETECTOR"}},
                     Refused{"lying_descriptor", 6, {"built with LibTorch 2.9.1"}},
                     Refused{
@@ -143,6 +143,19 @@ TEST(Doctor, PassesOptionsOnAndChecksThem) {
   const auto outcome = run_host({"plugins", "doctor", "minimal", "-o", "width=wide"}, folder.path());
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_NE(outcome.out.find("options.width: expected an integer"), std::string::npos) << outcome.out;
+}
+
+TEST(OlderPlugin, FunctionsThatItsApiLacksAreNeverCalled) {
+  const TemporaryFolder folder;
+  folder.write("a.pgm", "P5\n64 64\n255\n" + std::string(64 * 64, 'x'));
+  const auto trained =
+      run_host({"--plugin", "older_minor", "--plugin-path", BDC_FIXTURES, "-q", "--set", "data.shapes.train_images=8",
+                "--set", "data.shapes.test_images=4", "--set", "train.epochs=1"},
+               folder.path());
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  const auto found = run_host(
+      {"predict", "runs/older_minor-1", "a.pgm", "-o", "found.json", "--plugin-path", BDC_FIXTURES}, folder.path());
+  EXPECT_EQ(found.exit_code, 0) << found.err;
 }
 
 struct HookCase {

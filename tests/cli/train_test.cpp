@@ -128,7 +128,54 @@ TEST(Train, ResumeRefusesOtherSettingsMissingRunsAndDamagedCheckpoints) {
     const auto outcome = run_host({"train", "--resume", "runs/minimal-1", "-q"}, folder.path());
     EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
     EXPECT_NE(outcome.err.find("last.safetensors"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("there is no earlier checkpoint"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("bdc-host train --config runs/minimal-1/config.json --set output.name= --set "
+                               "train.weights=runs/minimal-1/best.safetensors"),
+              std::string::npos)
+        << outcome.err;
   }
+  EXPECT_EQ(run_host({"train", "--config", "runs/minimal-1/config.json", "--set", "output.name=", "--set",
+                      "train.weights=runs/minimal-1/best.safetensors", "-q"},
+                     folder.path())
+                .exit_code,
+            0)
+      << "the advice works";
+  fs::remove(file);
+  const auto none = run_host({"train", "--resume", "runs/minimal-1", "-q"}, folder.path());
+  EXPECT_EQ(none.exit_code, 4);
+  EXPECT_NE(none.err.find("runs/minimal-1: holds no checkpoint"), std::string::npos) << none.err;
+}
+
+/// Runs the program with a limit on the size of the files it writes, in units of 1 KiB.
+bdc::test::Outcome run_limited(int kilobytes, const std::string& words, const fs::path& folder) {
+  return bdc::test::run(
+      {"bash", "-c", "ulimit -f " + std::to_string(kilobytes) + " && exec " + std::string(BDC_HOST) + " " + words},
+      folder);
+}
+
+TEST(Train, AFileThatCannotBeWrittenWholeIsToldOnceAndTheCheckpointStaysAsItWas) {
+  const TemporaryFolder folder;
+  auto words = small_run({"--set", "train.epochs=30", "--set", "plugin.options.width=64", "--set", "output.name=run"});
+  words.insert(words.begin(), BDC_HOST);
+  bdc::test::RunningProgram program(words, folder.path());
+  const auto file = folder.path() / "runs/run/last.safetensors";
+  for (int i = 0; i < 600 && program.err_so_far().find("epoch 2/") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  program.send(SIGINT);
+  ASSERT_EQ(program.wait().exit_code, 130);
+  const std::string before = read_file(file);
+  ASSERT_GT(before.size(), 300u << 10) << "larger than the limit";
+  const auto limited = run_limited(200, "train --resume runs/run", folder.path());
+  EXPECT_EQ(limited.signal, 0) << "no end by SIGXFSZ";
+  EXPECT_EQ(limited.exit_code, 1) << limited.err;
+  const std::string wanted =
+      "last.new.safetensors: cannot be written: File too large\n  advice: raise the limit on the "
+      "size of files (ulimit -f)\n  the checkpoint before it is whole: go on with --resume "
+      "runs/run\n";
+  EXPECT_NE(limited.err.find(wanted), std::string::npos) << limited.err;
+  const auto first = limited.err.find("cannot be written");
+  EXPECT_EQ(limited.err.find("cannot be written", first + 1), std::string::npos) << "said once: " << limited.err;
+  EXPECT_TRUE(read_file(file) == before);
 }
 
 TEST(Train, AHookFromAPluginTakesPart) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "absence_aware/image_state.h"
 #include "absence_aware/source_update.h"
 #include "bdc/core/absence_aware.h"
 
@@ -55,11 +56,14 @@ double median_size(const CrowdData& crowd, double (Box::*size)() const) {
   return *middle;
 }
 
-/// Whether at least half of the looks at images were at images that another source saw too.
-bool is_corroborated(const CrowdData& crowd, bool has_detector) {
+/// Whether at least half of the looks at images, of sources that draw, were at images that another such source saw too.
+bool is_corroborated(const CrowdData& crowd, const AbsenceAwareBeliefs& beliefs) {
   std::size_t looks = 0, shared = 0;
   for (std::size_t i = 0; i + 1 < crowd.assignment_begin.size(); ++i) {
-    const std::size_t sources = crowd.assignment_begin[i + 1] - crowd.assignment_begin[i] + (has_detector ? 1U : 0U);
+    std::size_t sources = beliefs.has_detector ? 1 : 0;
+    for (std::size_t n = crowd.assignment_begin[i]; n < crowd.assignment_begin[i + 1]; ++n) {
+      sources += absence_aware::draws(beliefs, crowd.assignments[n].annotator) ? 1 : 0;
+    }
     looks += sources;
     if (sources > 1) shared += sources;
   }
@@ -73,7 +77,6 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector, c
   b.annotators = crowd.annotators.size();
   b.classes = crowd.classes.size();
   b.has_detector = has_detector;
-  b.corroborated = is_corroborated(crowd, has_detector);
   const std::size_t J = b.classes;
   b.priors.reference_size = {median_size(crowd, &Box::width), median_size(crowd, &Box::height)};
   b.priors.wrong_share.assign(J * J, J > 1 ? 1.0 / static_cast<double>(J - 1) : 0.0);
@@ -95,6 +98,7 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector, c
   b.rate_rate = 1;
   absence_aware::set_expectations(b);
   absence_aware::set_confusion_posteriors(columns_in_use(crowd, has_detector, extra), b, 1);
+  b.corroborated = is_corroborated(crowd, b);
   return b;
 }
 

@@ -60,7 +60,7 @@ Targets consensus_of_image(const AbsenceAwareBeliefs& beliefs, const ImageLabels
   for (const Assignment& a : labels.seen_by) seen_by.push_back(a.annotator);
   if (beliefs.has_detector) seen_by.push_back(static_cast<std::int32_t>(beliefs.annotators));
   const auto extent = image_extent(labels.width, labels.height, items);
-  const ImageItems image{extent[0], extent[1], items, seen_by, is_lone(beliefs, seen_by.size())};
+  const ImageItems image{extent[0], extent[1], items, seen_by, is_lone(beliefs, seen_by)};
   ImageState state;
   run_image_pass(beliefs, image, ImagePass::first, state);
   Targets out;

@@ -46,11 +46,20 @@ struct ImageItems {
   double width = 1, height = 1;
   Span<const Item> items;
   Span<const std::int32_t> seen_by;  ///< sources
-  bool lone = false;  ///< one source saw it in a crowd that is not corroborated: existence has fixed odds
+  bool lone = false;  ///< one source that draws saw it in a crowd that is not corroborated: existence has fixed odds
 };
 
-[[nodiscard]] inline bool is_lone(const AbsenceAwareBeliefs& beliefs, std::size_t sources_that_saw) {
-  return !beliefs.corroborated && sources_that_saw <= 1;
+/// Whether a source ever drew a box, here or in earlier evidence. One that never did can confirm nothing.
+[[nodiscard]] inline bool draws(const AbsenceAwareBeliefs& beliefs, std::int32_t source) {
+  const auto k = static_cast<std::size_t>(source);
+  return beliefs.log_confusion.begin[k + 1] > beliefs.log_confusion.begin[k];
+}
+
+[[nodiscard]] inline bool is_lone(const AbsenceAwareBeliefs& beliefs, Span<const std::int32_t> seen_by) {
+  if (beliefs.corroborated) return false;
+  std::size_t sources = 0;
+  for (const std::int32_t k : seen_by) sources += draws(beliefs, k) ? 1 : 0;
+  return sources <= 1;
 }
 
 }  // namespace bdc::absence_aware

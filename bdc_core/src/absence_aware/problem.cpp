@@ -124,7 +124,8 @@ Problem make_problem(const CrowdData& crowd, const Predictions* predictions, con
     p.item_image.resize(p.items.size(), static_cast<std::uint32_t>(i));
     for (const Assignment& a : labels.seen_by) p.seen_by.push_back(a.annotator);
     if (predictions != nullptr) p.seen_by.push_back(static_cast<std::int32_t>(beliefs.annotators));
-    p.lone.push_back(is_lone(beliefs, p.seen_by.size() - p.seen_begin.back()) ? 1 : 0);
+    const std::size_t first = p.seen_begin.back();
+    p.lone.push_back(is_lone(beliefs, {p.seen_by.data() + first, p.seen_by.size() - first}) ? 1 : 0);
     p.seen_begin.push_back(p.seen_by.size());
   }
   group_by(

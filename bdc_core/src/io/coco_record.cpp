@@ -46,7 +46,33 @@ std::optional<RecordId> read_own_id(JsonReader& json) {
   }
 }
 
+/// COCO's own members of an annotation that bdc has no use for.
+bool is_plain_member(std::string_view key) {
+  return key == "id" || key == "segmentation" || key == "keypoints" || key == "num_keypoints" || key == "attributes";
+}
+
 }  // namespace
+
+bool resembles_annotator_id(std::string_view key) {
+  if (key.size() < 4 || key.size() > 24) return false;
+  std::string name;  // without case and what joins words: workerId, worker-id and worker_id are one
+  for (const char c : lower_case(key)) {
+    if (c != '_' && c != '-' && c != ' ' && c != '.') name += c;
+  }
+  for (const char* by : {"annotatedby", "labeledby", "labelledby", "drawnby"}) {
+    if (name == by) return true;
+  }
+  for (const char* end : {"id", "name"}) {
+    if (ends_with(name, end)) {
+      name.resize(name.size() - std::string_view(end).size());
+      break;
+    }
+  }
+  for (const char* who : {"worker", "rater", "labeler", "labeller", "user"}) {
+    if (name == who) return true;
+  }
+  return !name.empty() && name.back() == 'r' && edit_distance(name, "annotator") <= 2;  // not "annotated"
+}
 
 void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.index = json.depth() > 0 ? json.index() : 0;
@@ -54,6 +80,7 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.image_id.reset();
   record.category_id.reset();
   record.annotator_id.reset();
+  record.misnamed_annotator.clear();
   record.bbox.reset();
   record.score.reset();
   record.area.reset();
@@ -111,6 +138,10 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
     } else if (key == "box_std") {
       read_numbers(json, record.box_std, 4);
     } else {
+      if (record.wants_misnamed_annotator && record.misnamed_annotator.empty() && !is_plain_member(key) &&
+          resembles_annotator_id(key)) {
+        record.misnamed_annotator = key;
+      }
       json.skip();
     }
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bdc/core/box.h"
@@ -20,6 +21,9 @@ struct CocoRecord {
   bool wants_id = false;       ///< set by the caller: read `id`, too
   std::optional<RecordId> id;  ///< none when it is neither a whole number nor a string; nothing refers to it
   std::optional<RecordId> image_id, category_id, annotator_id;
+  /// Set by the caller: looks for members that seem to name an annotator. The first of this record; empty: none.
+  bool wants_misnamed_annotator = false;
+  std::string misnamed_annotator;
   std::optional<std::array<double, 4>> bbox;  ///< x, y, width, height; may hold NaN
   std::optional<double> score, area, weight, existence;
   std::vector<double> class_probs;  ///< empty: not given
@@ -34,6 +38,9 @@ struct CocoRecord {
 
 /// Reads the object that comes next. Throws JsonValueError when image_id, category_id or bbox is missing or wrong.
 void read_coco_record(JsonReader& json, CocoRecord& record);
+
+/// Whether a member's name looks as if it were meant to be annotator_id: "annotator", "worker_id", "anotator_id".
+[[nodiscard]] bool resembles_annotator_id(std::string_view key);
 
 /// Numbers of the array that comes next; may hold NaN. Throws JsonValueError for more than `limit`.
 void read_numbers(JsonReader& json, std::vector<double>& out, std::size_t limit);

@@ -247,6 +247,12 @@ FixReport fix_crowd(CrowdData& data, const ValidationReport* validation, const V
                                                    : unreadable.examples.front()) +
                       "\n  nothing was fixed: what follows the break would be lost; mend the file first");
     }
+    const ProblemLog::Entry& misnamed = validation->problems.entry(ProblemKind::misnamed_annotator);
+    if (misnamed.count > 0) {
+      throw DataError((misnamed.examples.empty() ? std::string("annotators are not under annotator_id")
+                                                 : misnamed.examples.front()) +
+                      "\n  nothing was fixed: who drew what would be lost; rename the member first");
+    }
     for (const ProblemKind kind : dropped_by_readers)
       report.dropped_on_reading += validation->problems.entry(kind).count;
   }

@@ -63,7 +63,8 @@ class AbsenceAware : public AggregationMethod {
     }
     if (!fit.beliefs.corroborated) {
       result.warnings.push_back(
-          "most images were seen by one annotator only: nothing can tell missed or invented objects from real ones, so "
+          "most images were seen by one annotator only (those who never drew a box not counted): nothing can tell "
+          "missed or invented objects from real ones, so "
           "boxes in such images keep a fixed probability of being real");
     }
     result.posteriors = to_posteriors(*input.crowd, std::move(fit.evidence));

@@ -1,6 +1,7 @@
 #include "app/application.h"
 
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -106,6 +107,7 @@ int run_application(int argc, char** argv) {
     std::cerr << "bdc-host: " << message << std::endl;
     return static_cast<int>(code);
   };
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error like a full disk, not the end
   try {
     if (argc == 5 && std::string(argv[1]) == kDoctorChild) examine_in_child(argv[2], argv[3], std::stoi(argv[4]));
     const int code = parse_and_run(argc, argv);

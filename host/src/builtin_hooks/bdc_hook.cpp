@@ -10,6 +10,7 @@
 #include "builtin_hooks/consensus_report.h"
 #include "builtin_hooks/image_targets.h"
 #include "data/frames.h"
+#include "text/table.h"
 
 namespace bdc::host {
 namespace {
@@ -63,11 +64,14 @@ class BdcHook : public plugin::TrainingHook {
         append_image(each_batch_ ? now : epoch_targets_, each_batch_ ? 0 : image, batch);
       }
       if (each_batch_ && is_reported_) latest_.set(image, std::move(now));
+      drawn_ += objects_drawn(image);
     }
+    trained_on_ += static_cast<double>(batch.box.size());
     *step.targets = map_targets(batch, *step.images);
   }
 
   void after_epoch(plugin::RunContext& run) override {
+    warn_if_vanished(run);
     if (each_batch_) finish_epoch(run);
     const std::size_t images = services_.labels->images.size();
     const bool is_complete = each_batch_ ? latest_.is_complete(images) : epoch_targets_.begin.size() == images + 1;
@@ -102,6 +106,34 @@ class BdcHook : public plugin::TrainingHook {
     if (!online_) online_ = make_online_bdc(*services_.labels, settings_);
   }
 
+  /// Boxes in an image per annotator who saw it.
+  [[nodiscard]] double objects_drawn(std::size_t image) const {
+    const CrowdData& crowd = *services_.labels;
+    const auto boxes = crowd.annotation_begin[image + 1] - crowd.annotation_begin[image],
+               people = crowd.assignment_begin[image + 1] - crowd.assignment_begin[image];
+    return people > 0 ? static_cast<double>(boxes) / static_cast<double>(people) : 0.0;
+  }
+
+  /// A detector that is shown almost no targets learns that nothing is there, and never recovers: says so once.
+  void warn_if_vanished(const plugin::RunContext& run) {
+    constexpr double kNearlyNone = 0.1;  // of what an annotator draws
+    const bool vanished = trained_on_ < kNearlyNone * drawn_;
+    if (vanished && !has_warned_ && services_.warn) {
+      const std::string longer = "a longer warmup (now " + std::to_string(warmup_) + ")";
+      services_.warn(
+          "epoch " + std::to_string(run.epoch + 1) + ": hook 'bdc' left " + fixed(trained_on_, 0) +
+          " targets, but annotators drew about " + fixed(drawn_, 0) +
+          " boxes each in these images; the detector learns that nothing is there\n  advice: " +
+          (settings_.profile == "reference"
+               ? "the profile 'reference' drops targets that at most 0.3 of the annotators were tied to; "
+                 "--hook bdc:profile=absence_aware, or " +
+                     longer
+               : "--hook bdc:min_weight=X with less than " + fixed(settings_.min_weight, 2) + ", or " + longer));
+    }
+    has_warned_ = vanished;
+    trained_on_ = drawn_ = 0;
+  }
+
   void finish_epoch(plugin::RunContext& run) {
     run.metrics["bdc/bound"] = online_->finish_epoch();
     write_annotators(online_->posteriors(), run.epoch + 1, run);
@@ -114,6 +146,9 @@ class BdcHook : public plugin::TrainingHook {
   std::unique_ptr<OnlineBdc> online_;
   Targets epoch_targets_;  ///< schedule epoch
   LatestTargets latest_;   ///< schedule batch, for reports
+  // Of the epoch so far (a resumed one: since then); for a warning, so not part of the state.
+  double trained_on_ = 0, drawn_ = 0;
+  bool has_warned_ = false;
 };
 
 }  // namespace

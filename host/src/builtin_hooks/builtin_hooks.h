@@ -18,6 +18,7 @@ struct HookServices {
   /// Calls sink(image, detections in the original frame) for every training image, in order, without augmentation and
   /// without changing the detector.
   std::function<void(const std::function<void(std::size_t, const DetectedBoxes&)>& sink)> predict_training_set;
+  std::function<void(const std::string&)> warn;  ///< shows a line on the console; may be empty
 };
 
 /// `name` must be one of builtin_hooks() and `options` checked against its schema. Throws DataError when the labels

@@ -85,8 +85,13 @@ void write_file_atomically(const fs::path& path, const std::string& bytes) {
     AtomicFile file(path.string());
     file.stream().write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     file.commit();
-  } catch (const std::exception& e) {
-    throw UserError(ExitCode::failure, path.string() + ": cannot be written: " + e.what());
+  } catch (const std::system_error& e) {  // names the file
+    const bool is_full = e.code() == std::errc::no_space_on_device || e.code().value() == EDQUOT;
+    throw UserError(ExitCode::failure,
+                    std::string(e.what()) + (is_full ? "\n  advice: make room on the disk, or write to another one"
+                                             : e.code() == std::errc::file_too_large
+                                                 ? "\n  advice: raise the limit on the size of files (ulimit -f)"
+                                                 : ""));
   }
 }
 

@@ -74,6 +74,16 @@ std::vector<std::string> children(const std::string& prefix) {
   return out;
 }
 
+/// The key of any section whose last name is nearest; "" when none is near.
+std::string in_another_section(const std::string& name) {
+  std::vector<std::string> leaves;
+  for (const auto& key : config_keys()) leaves.push_back(key.spec.name.substr(key.spec.name.rfind('.') + 1));
+  const std::string near = nearest(name, leaves);
+  if (near.empty()) return "";
+  return config_keys()[static_cast<std::size_t>(std::find(leaves.begin(), leaves.end(), near) - leaves.begin())]
+      .spec.name;
+}
+
 void check_section(const Json& section, const std::string& prefix, const std::string& source) {
   const auto known = children(prefix);
   for (const auto& [name, value] : section.items()) {
@@ -97,12 +107,7 @@ void check_section(const Json& section, const std::string& prefix, const std::st
     } else {
       std::string hint = nearest(name, known);
       hint = hint.empty() ? "" : prefix + hint;
-      if (hint.empty()) {  // perhaps the right name in the wrong section
-        for (const auto& k : keys) {
-          const auto dot = k.spec.name.rfind('.');
-          if (dot != std::string::npos && k.spec.name.substr(dot + 1) == name) hint = k.spec.name;
-        }
-      }
+      if (hint.empty()) hint = in_another_section(name);
       fail(where,
            hint.empty() ? "unknown key; known here: " + join(known) : "unknown key; did you mean '" + hint + "'?");
     }

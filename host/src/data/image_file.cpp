@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "bdc/core/error.h"
+#include "data/decoder_messages.h"
 
 namespace bdc::host {
 namespace {
@@ -95,6 +96,17 @@ cv::Mat eight_bits(const cv::Mat& image, const std::string& name) {
   return out;
 }
 
+/// What libjpeg says of pixels that it had to make up; empty when it says nothing of the kind. Bytes between segments
+/// do no harm.
+std::string jpeg_damage(const std::string& messages) {
+  const std::string corrupt = "Corrupt JPEG data: ", cut = "Premature end of JPEG file";
+  if (messages.find(cut) != std::string::npos) return "the file ends too early";
+  const auto at = messages.find(corrupt);
+  if (at == std::string::npos || messages.find("extraneous bytes", at) != std::string::npos) return "";
+  const auto from = at + corrupt.size();
+  return messages.substr(from, messages.find('\n', from) - from);
+}
+
 }  // namespace
 
 ImageHeader read_image_header(const std::filesystem::path& file, const ImageLimits& limits) {
@@ -114,12 +126,16 @@ cv::Mat read_image(std::istream& in, const std::string& name, const ImageLimits&
     fail(name, "the JPEG file breaks off before its end marker");
   }
   cv::Mat image;
+  std::string damage;
   try {
+    const DecoderMessages messages;
     image = cv::imdecode(bytes, cv::IMREAD_COLOR | cv::IMREAD_ANYDEPTH | cv::IMREAD_IGNORE_ORIENTATION);
+    damage = jpeg_damage(messages.text());
   } catch (const cv::Exception& e) {
     fail(name, "the " + std::string(header.format) + " file cannot be decoded: " + e.err);
   }
   if (image.empty()) fail(name, "the " + std::string(header.format) + " file is broken and cannot be decoded");
+  if (!damage.empty()) fail(name, "the pixels of the JPEG file are damaged: " + damage);
   if (image.cols != header.width || image.rows != header.height) {
     fail(name, "decoded to " + std::to_string(image.cols) + "x" + std::to_string(image.rows) +
                    " pixels, but the header says " + std::to_string(header.width) + "x" +

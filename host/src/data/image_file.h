@@ -23,8 +23,8 @@ struct ImageLimits {
 /// - Grey becomes three equal channels; transparency is dropped.
 /// - 16-bit values are divided by the range in use: by 257 (65535 becomes 255), but when no value of the image is above
 ///   4095 it is a 12-bit image and divided by 4095/255, and when none is above 255 it is kept.
-/// Throws DataError, naming the file, for what read_image_header refuses, a file that breaks off or cannot be decoded,
-/// and floating-point pixels.
+/// Throws DataError, naming the file, for what read_image_header refuses, a file that breaks off or cannot be decoded
+/// whole, and floating-point pixels. Nothing is printed.
 [[nodiscard]] cv::Mat read_image_file(const std::filesystem::path& file, const ImageLimits& limits = {});
 
 /// The same from a stream that supports seeking. `name` stands for the file in messages.

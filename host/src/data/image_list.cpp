@@ -74,8 +74,8 @@ ImageListData::ImageListData(const std::vector<fs::path>& files, const std::vect
       ImageRecord record;
       record.id = {std::to_string(files_.size() + 1), true};
       record.file = file.string();
-      record.width = static_cast<int>(header.width);
-      record.height = static_cast<int>(header.height);
+      record.width = static_cast<int>(header.shown_width());
+      record.height = static_cast<int>(header.shown_height());
       labels_.images.push_back(std::move(record));
       files_.push_back(file);
     } catch (const DataError& e) {

@@ -159,8 +159,11 @@ std::shared_ptr<ImageFolderData> open_folder(const Json& config, const CrowdData
 void warn_of_evaluation(OpenedData& data) {
   if (data.test->size() == 0) {
     data.warnings.push_back("no validation images (data.val_labels or data.val_share), so AP is not measured");
-  } else if (!data.test->labels().has_truth) {
-    data.warnings.push_back("the validation labels hold no truth, so AP is not measured");
+  } else if (!has_true_boxes(data.test->labels())) {
+    data.warnings.push_back(
+        "the " + std::to_string(data.test->size()) +
+        " validation images have no true boxes, so AP is not measured (data.val_labels or data.truth "
+        "can name some)");
   }
 }
 
@@ -213,6 +216,10 @@ Json with_crowd_for_hooks(Json config) {
 }
 
 }  // namespace
+
+bool has_true_boxes(const CrowdData& labels) {
+  return std::any_of(labels.truth.begin(), labels.truth.end(), [](const TruthBox& t) { return !t.is_crowd; });
+}
 
 OpenedData open_data(const Json& given) {
   const Json config = with_crowd_for_hooks(given);

@@ -26,6 +26,9 @@ struct OpenedData {
 /// Throws UserError (exit 3) when keys do not fit together, DataError when files are wrong.
 [[nodiscard]] OpenedData open_data(const Json& config);
 
+/// Whether there is a true box that detections can be judged by.
+[[nodiscard]] bool has_true_boxes(const CrowdData& labels);
+
 /// train.augment.* of a resolved config.
 [[nodiscard]] AugmentSettings augment_settings(const Json& config);
 

@@ -1,5 +1,6 @@
 #include "files/tensorboard.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 
@@ -74,7 +75,9 @@ void TensorBoardFile::add(std::int64_t step, const std::map<std::string, double>
 void TensorBoardFile::write_record(const std::string& event) {
   const std::string length = raw(static_cast<std::uint64_t>(event.size()));
   out_ << length << raw(masked_crc(length)) << event << raw(masked_crc(event));
-  if (!out_.flush()) throw UserError(ExitCode::failure, path_.string() + ": cannot be written");
+  if (!out_.flush()) {
+    throw UserError(ExitCode::failure, path_.string() + ": cannot be written: " + std::strerror(errno));
+  }
 }
 
 }  // namespace bdc::host

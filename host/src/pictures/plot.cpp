@@ -36,6 +36,38 @@ cv::Scalar line_colour(const Plot& plot, std::size_t n) {
   return {c[0] * 0.85, c[1] * 0.8, c[2] * 0.85};
 }
 
+constexpr std::size_t kMostNames = 16;
+constexpr double kNameSize = 0.42;
+constexpr int kSampleLine = 26;  ///< pixels in front of a name
+
+/// The name as the legend shows it: cut when it is very long.
+std::string legend_name(const PlotLine& line) {
+  constexpr std::size_t kLongest = 24;
+  return line.name.size() <= kLongest ? line.name : line.name.substr(0, kLongest - 3) + "...";
+}
+
+int legend_width(const Plot& plot) {
+  int widest = 0, baseline = 0;
+  for (const PlotLine& line : plot.lines) {
+    widest = std::max(widest, cv::getTextSize(legend_name(line), kFont, kNameSize, 1, &baseline).width);
+  }
+  return plot.lines.empty() ? 0 : kSampleLine + widest + 24;
+}
+
+/// From the top, to the right of the chart, where no line can be under it.
+void draw_legend(cv::Mat canvas, const Plot& plot) {
+  constexpr int kRow = 20;
+  for (std::size_t n = 0; n < std::min(plot.lines.size(), kMostNames); ++n) {
+    const int at = kTop + 14 + static_cast<int>(n) * kRow;
+    if (n + 1 == kMostNames && plot.lines.size() > kMostNames) {
+      text(canvas, "...", {kSampleLine, at}, kNameSize, 0);
+      break;
+    }
+    cv::line(canvas, {0, at - 4}, {kSampleLine - 6, at - 4}, line_colour(plot, n), 2, cv::LINE_AA);
+    text(canvas, legend_name(plot.lines[n]), {kSampleLine, at}, kNameSize, 0);
+  }
+}
+
 struct Axis {
   double low = 0, high = 1;
   int from = 0, to = 1;  ///< pixels
@@ -96,25 +128,6 @@ void draw_plot(cv::Mat canvas, const Plot& plot) {
     cv::polylines(canvas, points, false, line_colour(plot, n), 2, cv::LINE_AA);
     if (points.size() == 1) cv::circle(canvas, points[0], 3, line_colour(plot, n), cv::FILLED, cv::LINE_AA);
   }
-  int widest = 0, baseline = 0;
-  for (const PlotLine& line : plot.lines) {
-    widest = std::max(widest, cv::getTextSize(line.name, kFont, 0.42, 1, &baseline).width);
-  }
-  constexpr int kRow = 18;
-  const int rows = static_cast<int>(std::min<std::size_t>(plot.lines.size(), 12));
-  const int width = widest + 38, height = rows * kRow + 8;
-  const int left = plot.legend == Corner::bottom_left ? x.from + 6 : x.to - width - 6;
-  const int top = plot.legend == Corner::top_right ? y.to + 6 : y.from - height - 6;
-  if (rows == 0) return;
-  cv::rectangle(canvas, {left, top}, {left + width, top + height}, kPaper, cv::FILLED);
-  cv::rectangle(canvas, {left, top}, {left + width, top + height}, kGrid);
-  for (int n = 0; n < rows; ++n) {
-    const int at = top + 14 + n * kRow;
-    cv::line(canvas, {left + 6, at - 4}, {left + 26, at - 4}, line_colour(plot, static_cast<std::size_t>(n)), 2,
-             cv::LINE_AA);
-    const bool cut = n == rows - 1 && static_cast<std::size_t>(rows) < plot.lines.size();
-    text(canvas, cut ? "..." : plot.lines[static_cast<std::size_t>(n)].name, {left + 32, at}, 0.42, 0);
-  }
 }
 
 }  // namespace
@@ -130,9 +143,12 @@ std::vector<double> round_ticks(double low, double high, int count) {
 }
 
 cv::Mat draw_plots(const std::vector<Plot>& plots) {
-  cv::Mat canvas(kHeight, std::max(1, static_cast<int>(plots.size())) * kWidth, CV_8UC3, kPaper);
+  std::vector<int> left{0};
+  for (const Plot& plot : plots) left.push_back(left.back() + kWidth + legend_width(plot));
+  cv::Mat canvas(kHeight, std::max(1, left.back()), CV_8UC3, kPaper);
   for (std::size_t n = 0; n < plots.size(); ++n) {
-    draw_plot(canvas(cv::Rect(static_cast<int>(n) * kWidth, 0, kWidth, kHeight)), plots[n]);
+    draw_plot(canvas(cv::Rect(left[n], 0, kWidth, kHeight)), plots[n]);
+    draw_legend(canvas(cv::Rect(left[n] + kWidth, 0, left[n + 1] - left[n] - kWidth, kHeight)), plots[n]);
   }
   return canvas;
 }

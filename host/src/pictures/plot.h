@@ -15,17 +15,14 @@ struct PlotLine {
   std::optional<std::size_t> label = {};
 };
 
-enum class Corner { bottom_right, bottom_left, top_right };
-
 struct Plot {
   std::string title, x_label, y_label;
   std::vector<PlotLine> lines;
   std::optional<std::pair<double, double>> y_range;  ///< otherwise from the data
-  Corner legend = Corner::bottom_right;
-  bool whole_x = false;  ///< ticks of x at whole numbers only
+  bool whole_x = false;                              ///< ticks of x at whole numbers only
 };
 
-/// Line charts side by side, each with axes, round ticks, a grid and a legend. RGB.
+/// Line charts side by side, each with axes, round ticks, a grid and, to the right of it, a legend. RGB.
 [[nodiscard]] cv::Mat draw_plots(const std::vector<Plot>& plots);
 
 /// About `count` round numbers that cover low..high: 0, 0.2, 0.4...

@@ -5,7 +5,7 @@
 
 namespace bdc::host {
 
-/// What decides whether a plugin's C++ may be called, read from text "api=1.0;torch=1.13.0;...".
+/// What decides whether a plugin's C++ may be called, read from text "api=1.1;torch=1.13.0;...".
 struct Fingerprint {
   int api_major = -1, api_minor = -1;
   std::string torch, cxx11_abi, stdlib, compiler, device;
@@ -14,7 +14,7 @@ struct Fingerprint {
   [[nodiscard]] static Fingerprint parse(const std::string& text);
   /// This program's own.
   [[nodiscard]] static const Fingerprint& of_host();
-  /// "API 1.0, LibTorch 1.13.0 (cpu), gcc-12, libstdc++, C++11 ABI 1"
+  /// "API 1.1, LibTorch 1.13.0 (cpu), gcc-12, libstdc++, C++11 ABI 1"
   [[nodiscard]] std::string text() const;
 };
 

@@ -17,7 +17,7 @@ class CheckpointStore {
   /// Writes a new last one; the last so far becomes the previous. When that fails (a full disk), both stay as they are.
   void save(const Checkpoint& checkpoint) const;
   /// The last one, or the previous when the last is damaged or missing; then says so through `warn`. Throws UserError
-  /// (exit 4) when neither can be read.
+  /// (exit 4), with what can be done now, when neither can be read.
   [[nodiscard]] Checkpoint load(const std::function<void(const std::string&)>& warn) const;
 
   /// Weights alone, as `val` and `predict` read them: parameters and buffers by name, with metadata.
@@ -28,6 +28,9 @@ class CheckpointStore {
   [[nodiscard]] std::filesystem::path best() const { return folder_ / "best.safetensors"; }
 
  private:
+  /// What to do when no checkpoint can be read.
+  [[nodiscard]] std::string advice() const;
+
   std::filesystem::path folder_;
 };
 

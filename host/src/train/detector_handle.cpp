@@ -59,7 +59,11 @@ std::string broken_law(const plugin::Predictions& p, std::int64_t batch, std::in
 
 DetectorHandle::DetectorHandle(const LoadedPlugin& plugin, const plugin::DetectorConfig& config, std::uint64_t seed,
                                const torch::Device& device)
-    : name_(plugin.name()), info_(plugin.detector_info()), num_classes_(config.num_classes), device_(device) {
+    : name_(plugin.name()),
+      info_(plugin.detector_info()),
+      num_classes_(config.num_classes),
+      device_(device),
+      api_minor_(plugin.note().fingerprint.api_minor) {
   torch::manual_seed(seed);
   call_plugin(who(), "its constructor", [&] { detector_.reset(plugin.descriptor().create_detector(config)); });
   if (!detector_) {
@@ -129,10 +133,12 @@ plugin::LossTerms DetectorHandle::hard_loss(const plugin::Activations& activatio
 }
 
 void DetectorHandle::prepare_for_inference() {
+  if (api_minor_ < 1) return;
   call_plugin(who(), "prepare_for_inference", [&] { detector_->prepare_for_inference(); });
 }
 
 void DetectorHandle::adapt_to_boxes(const torch::Tensor& sizes) {
+  if (api_minor_ < 1) return;
   call_plugin(who(), "adapt_to_boxes", [&] { detector_->adapt_to_boxes(sizes); });
 }
 

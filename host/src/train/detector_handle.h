@@ -34,6 +34,7 @@ class DetectorHandle {
   [[nodiscard]] plugin::LossTerms loss(const plugin::Activations& activations, const plugin::Targets& targets);
   [[nodiscard]] plugin::LossTerms hard_loss(const plugin::Activations& activations, const plugin::HardTargets& targets);
   [[nodiscard]] std::vector<plugin::ParameterGroup> parameter_groups();
+  // Since API 1.1; nothing for a plugin built before, whose class has no such functions.
   void prepare_for_inference();
   void adapt_to_boxes(const torch::Tensor& sizes);
 
@@ -45,6 +46,7 @@ class DetectorHandle {
   plugin::DetectorInfo info_;
   std::int64_t num_classes_;
   torch::Device device_;
+  int api_minor_;  ///< that the plugin was built with
   bool is_half_ = false;
   std::unique_ptr<plugin::Detector> detector_;
 };

@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "config/options.h"
 #include "data/open_data.h"
+#include "data/training_labels.h"
 #include "files/run_folder.h"
 #include "text/nearest.h"
 #include "train/device.h"
@@ -245,16 +246,24 @@ Json complete_config(Json config, const Catalog& catalog, const std::vector<Conf
 
 namespace {
 
+/// The data of a run, with warnings of what cannot be learnt from its labels.
+OpenedData open_training_data(const Json& config, const TrainSettings& settings) {
+  OpenedData data = open_data(config);
+  const auto more = check_training_labels(data.train->labels(), settings.input_size);
+  data.warnings.insert(data.warnings.begin(), more.begin(), more.end());
+  return data;
+}
+
 /// Everything a run is made of before its folder is. Hooks look at `services`, so it stays where it is.
 struct Prepared {
   Prepared(const Json& config, const Catalog& catalog)
       : settings(train_settings(config)),
-        data(open_data(config)),
+        data(open_training_data(config, settings)),
         num_classes(static_cast<std::int64_t>(data.train->labels().classes.size())),
         plugin(LoadedPlugin::load(
             catalog.find(config_value<std::string>(config, "plugin.name"), Catalog::Kind::detector).file)),
         info(plugin.detector_info()),
-        services{&data.train->labels(), torch::get_num_threads(), {}},
+        services{&data.train->labels(), torch::get_num_threads(), {}, {}},
         hooks(build_hooks(config, catalog, info, num_classes, services)),
         detector(plugin,
                  {num_classes, settings.input_size,
@@ -332,6 +341,8 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
 
   RunReport report;
   report.simulated = run.data.simulated;
+  const CrowdData& test = run.data.test->labels();
+  report.unjudged_images = has_true_boxes(test) ? 0 : test.images.size();
   std::optional<Checkpoint> checkpoint;
   if (resume) {
     report.folder = *resume;
@@ -353,6 +364,7 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   report.class_names = class_names(run.data.train->labels());
   Trainer trainer({run.detector, *run.data.train, *run.data.test, run.hooks, progress, stop, report.folder, config},
                   run.settings);
+  run.services.warn = [&](const std::string& text) { progress.line("warning: " + text); };
   run.services.predict_training_set = [&](const auto& sink) { trainer.predict_training_set(sink); };
   report.fit = trainer.fit(checkpoint ? &*checkpoint : nullptr);
   report.seconds = now_seconds() - started;

@@ -25,6 +25,7 @@ struct RunReport {
   FitResult fit;
   std::vector<std::string> class_names;
   std::vector<SimulatedAnnotator> simulated;  ///< true quality of the annotators, where it is known
+  std::size_t unjudged_images = 0;            ///< held out, but without true boxes, so that AP was not measured
   double seconds = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <torch/nn.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "pictures/picture.h"
@@ -27,6 +28,14 @@ PlotLine line_of(const std::vector<Json>& records, const std::string& key, const
     line.y.push_back(record[key].get<double>());
   }
   return line;
+}
+
+/// Whether the lines after the first sum to it, in the latest epoch. True of a line without parts.
+bool adds_up(const std::vector<PlotLine>& lines) {
+  if (lines.size() < 2 || lines[0].y.empty()) return true;
+  double sum = 0;
+  for (std::size_t n = 1; n < lines.size(); ++n) sum += lines[n].y.empty() ? 0 : lines[n].y.back();
+  return std::abs(sum - lines[0].y.back()) <= 0.01 * std::abs(lines[0].y.back()) + 1e-6;
 }
 
 }  // namespace
@@ -68,8 +77,8 @@ void write_batch_picture(const std::filesystem::path& path, const Batch& batch,
 }
 
 void write_learning_curve(const std::filesystem::path& path, const std::vector<Json>& records) {
-  Plot loss{"training loss", "epoch", "loss", {line_of(records, "train/loss", "total")}, {}, Corner::top_right, true};
-  Plot ap{"average precision", "epoch", "AP", {}, std::make_pair(0.0, 1.0), Corner::bottom_right, true};
+  Plot loss{"training loss", "epoch", "loss", {line_of(records, "train/loss", "total")}, {}, true};
+  Plot ap{"average precision", "epoch", "AP", {}, std::make_pair(0.0, 1.0), true};
   ap.lines = {line_of(records, "test/AP50", "test AP50"), line_of(records, "test/AP", "test AP")};
   std::map<std::string, bool> seen;
   for (const Json& record : records) {
@@ -84,13 +93,19 @@ void write_learning_curve(const std::filesystem::path& path, const std::vector<J
       seen[key] = true;
     }
   }
+  for (Plot* plot : {&loss, &ap}) {
+    auto& lines = plot->lines;
+    lines.erase(std::remove_if(lines.begin(), lines.end(), [](const PlotLine& line) { return line.x.empty(); }),
+                lines.end());
+  }
+  if (!adds_up(loss.lines)) loss.title += " (the parts are on scales of their own)";
   write_picture(path, draw_plots({loss, ap}));
 }
 
 void write_precision_recall(const std::filesystem::path& path, const CocoEvalResult& evaluation,
                             const std::vector<std::string>& class_names) {
   constexpr std::size_t kMostClasses = 10;
-  Plot plot{"precision and recall, IoU 0.5", "recall", "precision", {}, std::make_pair(0.0, 1.0), Corner::bottom_left};
+  Plot plot{"precision and recall, IoU 0.5", "recall", "precision", {}, std::make_pair(0.0, 1.0)};
   PlotLine mean{"all classes", {}, std::vector<double>(101, 0.0), {}};
   for (int r = 0; r <= 100; ++r) mean.x.push_back(r / 100.0);
   double classes = 0;

@@ -16,7 +16,8 @@ namespace bdc::host {
 void write_batch_picture(const std::filesystem::path& path, const Batch& batch,
                          const std::vector<std::string>& class_names);
 
-/// Loss, AP on the test images, and AP of the labels where known, over the epochs of `records` (MetricsLog).
+/// Loss and its parts (the title says so when they do not add up to it), AP on the test images, and AP of the labels
+/// where known, over the epochs of `records` (MetricsLog).
 void write_learning_curve(const std::filesystem::path& path, const std::vector<Json>& records);
 
 /// Precision over recall at IoU 0.5: the mean and up to ten classes. Nothing when the evaluation kept no curves.

@@ -291,7 +291,7 @@ void Trainer::require_finite(double value, const plugin::Images& images) {
 
 std::optional<CocoEvalResult> Trainer::evaluate_epoch() {
   const bool last = at_.epoch + 1 == settings_.epochs;
-  if (parts_.test.size() == 0 || (!last && (at_.epoch + 1) % settings_.evaluate_every != 0)) return {};
+  if (!has_true_boxes(parts_.test.labels()) || (!last && (at_.epoch + 1) % settings_.evaluate_every != 0)) return {};
   stage_ = "evaluation with plugin " + parts_.detector.name();
   const Ema::Lent lent(ema_);
   CocoEvalResult evaluation = evaluate(

@@ -2,6 +2,7 @@
 
 #include <torch/nn.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -21,10 +22,19 @@ namespace bdc::host {
 namespace fs = std::filesystem;
 namespace {
 
-void append(const DetectedBoxes& seen, Predictions& out) {
-  out.box.insert(out.box.end(), seen.box.begin(), seen.box.end());
-  out.score.insert(out.score.end(), seen.score.begin(), seen.score.end());
-  out.class_probs.insert(out.class_probs.end(), seen.class_probs.begin(), seen.class_probs.end());
+/// Adds what lies inside the image; a detector may draw beyond its edges.
+void append_inside(const DetectedBoxes& seen, const ImageRecord& image, Predictions& out) {
+  const auto J = static_cast<std::ptrdiff_t>(out.num_classes);
+  for (std::size_t n = 0; n < seen.box.size(); ++n) {
+    const Box& box = seen.box[n];
+    const Box inside{std::max(box.x1, 0.0), std::max(box.y1, 0.0), std::min(box.x2, double(image.width)),
+                     std::min(box.y2, double(image.height))};
+    if (!inside.valid()) continue;
+    out.box.push_back(inside);
+    out.score.push_back(seen.score[n]);
+    const auto probs = seen.class_probs.begin() + static_cast<std::ptrdiff_t>(n) * J;
+    out.class_probs.insert(out.class_probs.end(), probs, probs + J);
+  }
 }
 
 /// Names in a flat folder, one per image: the file's own, with the image's number in front where several share it.
@@ -126,6 +136,13 @@ Validation validate_run(const fs::path& run, const std::vector<std::string>& set
         ExitCode::config,
         "there are no images to evaluate on\n  advice: --set data.val_labels=FILE --set data.val_images=DIR");
   }
+  if (!has_true_boxes(data.test->labels())) {
+    throw UserError(ExitCode::config,
+                    "the " + std::to_string(data.test->size()) +
+                        " images to evaluate on have no true boxes, so there is nothing to judge by\n"
+                        "  advice: --set data.val_labels=FILE --set data.val_images=DIR with the true "
+                        "boxes of some images, or --set data.truth=FILE");
+  }
   Validation out;
   out.class_names = class_names(data.test->labels());
   if (out.class_names != trained.classes) {
@@ -158,7 +175,7 @@ PredictSummary predict_images(const PredictRequest& request, const Catalog& cata
   predict_all(*trained.detector, data, settings.input_size, settings.batch_size, settings.limits,
               [&](std::size_t image, const DetectedBoxes& seen) {
                 out.begin.resize(image + 1, out.box.size());  // images that were left out have no boxes
-                append(seen, out);
+                append_inside(seen, data.labels().images[image], out);
                 out.begin.push_back(out.box.size());
                 progress.live("image " + std::to_string(++summary.images) + "/" + std::to_string(data.size()));
               });

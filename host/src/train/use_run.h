@@ -19,8 +19,8 @@ struct Validation {
 };
 
 /// Judges a run folder or weight file on the evaluation images of its config, changed by `sets` (--set). picture: PNG
-/// of precision over recall, or empty. device: as train.device. Throws UserError: exit 3 when there are no such images,
-/// exit 4 when the classes are others.
+/// of precision over recall, or empty. device: as train.device. Throws UserError: exit 3 when there are no such images
+/// or no true boxes in them, exit 4 when the classes are others.
 [[nodiscard]] Validation validate_run(const std::filesystem::path& run, const std::vector<std::string>& sets,
                                       const std::filesystem::path& picture, const std::string& device,
                                       const Catalog& catalog, Progress& progress);
@@ -38,7 +38,7 @@ struct PredictSummary {
   double seconds = 0;
 };
 
-/// Finds objects in images and writes them down.
+/// Finds objects in images and writes them down, each clipped to its image; what is left empty is dropped.
 [[nodiscard]] PredictSummary predict_images(const PredictRequest& request, const Catalog& catalog, Progress& progress);
 
 }  // namespace bdc::host

@@ -27,6 +27,8 @@ void print_report(const RunReport& report) {
   if (report.fit.evaluation) {
     std::cout << "\nOn held-out images:\n";
     print_evaluation(std::cout, *report.fit.evaluation, report.class_names);
+  } else if (report.unjudged_images > 0 && !report.fit.interrupted) {
+    std::cout << "\nAP was not measured: the " << report.unjudged_images << " held-out images have no true boxes\n";
   }
   std::ifstream learnt(report.folder / "annotators.json");
   if (learnt && !report.simulated.empty()) {

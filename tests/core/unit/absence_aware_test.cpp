@@ -299,6 +299,21 @@ TEST(AbsenceAware, AnAnnotatorWhoLookedAndDrewNothingIsEvidenceAgainst) {
   EXPECT_GT(existence(false), 0.6);
 }
 
+TEST(AbsenceAware, AnAnnotatorWhoNeverDrawsAnythingCannotTurnAnExpertsBoxesIntoInventions) {
+  for (const std::size_t images : {2U, 12U, 60U}) {
+    Scene scene = make_scene(21, images, 3, std::vector<Skill>(1), 1.0);
+    CrowdData& crowd = scene.crowd;
+    crowd.annotators.push_back({{"silent", false}, ""});
+    for (std::size_t i = 0; i < images; ++i) crowd.assignments.push_back({static_cast<std::int32_t>(i), 1});
+    crowd.finalize();
+    const AbsenceAwareResult r = run_absence_aware(crowd, nullptr);
+    EXPECT_FALSE(r.beliefs.corroborated);
+    ASSERT_GT(crowd.annotations.size(), 0U);
+    EXPECT_EQ(r.targets.box.size(), crowd.annotations.size()) << images;
+    for (const double e : r.targets.existence) EXPECT_GT(e, 0.5) << images;
+  }
+}
+
 TEST(AbsenceAware, AnObjectFormsHoweverManyLooked) {
   // Two boxes against 58 who drew nothing yet would never start an object; all 60 together must.
   const Scene scene = make_scene(12, 20, 3, std::vector<Skill>(60), 1.0);

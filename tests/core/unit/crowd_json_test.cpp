@@ -2,6 +2,7 @@
 
 namespace {
 
+using bdc::BoxRole;
 using bdc::CrowdData;
 using bdc::ProblemKind;
 using bdc::ProblemLog;
@@ -119,6 +120,36 @@ TEST(CrowdJson, AnnotatorIdsAreRefusedWherePlainCocoWasAskedFor) {
   const std::string error = parse_error(example(), "coco");
   EXPECT_EQ(error.rfind("in:11: annotations[0]: expected plain COCO", 0), 0U) << error;
   EXPECT_NE(error.find("read it as the format \"crowd\", or leave the format out"), std::string::npos) << error;
+}
+
+/// The boxes of two people whose annotator stands under the given name.
+std::string misnamed(const std::string& key) {
+  return R"({"images": [{"id": 1}], "categories": [{"id": 1, "name": "a"}], "annotations": [
+    {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], ")" +
+         key + R"(": "ann"},
+    {"id": 2, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 6], ")" +
+         key + R"(": "bob"}]})";
+}
+
+TEST(CrowdJson, AnAnnotatorUnderAnotherNameIsAnErrorThatAsksForAnnotatorId) {
+  for (const char* key : {"annotator", "annotator_name", "annotatorId", "Annotator-ID", "anotator_id", "annotater_id",
+                          "worker_id", "worker", "user_id", "rater", "labeler_name", "annotated_by"}) {
+    const std::string error = parse_error(misnamed(key), "crowd");
+    EXPECT_EQ(error.rfind("in:2: annotations[0]: ", 0), 0U) << error;
+    EXPECT_NE(error.find("\"" + std::string(key) + "\"; did you mean annotator_id?"), std::string::npos) << error;
+  }
+  EXPECT_EQ(parse(misnamed("annotator_id"), "crowd").annotators.size(), 2U);
+}
+
+TEST(CrowdJson, OtherMembersPlainCocoAndTheTruthMayHaveAnyName) {
+  for (const char* key : {"annotation", "annotation_id", "annotated", "attributes", "author", "created_by", "name",
+                          "note", "occluded", "iscrowd_id", "segment_id", "track_id"}) {
+    EXPECT_EQ(parse(misnamed(key), "crowd").annotators.size(), 1U) << key;
+  }
+  EXPECT_EQ(parse(misnamed("annotator"), "coco").annotators.size(), 1U);
+  ReadOptions truth;
+  truth.role = BoxRole::truth;
+  EXPECT_EQ(parse(misnamed("annotator"), "crowd", "in", truth).truth.size(), 2U);
 }
 
 TEST(CrowdJson, LenientReadingCountsAndGoesOn) {

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <sstream>
@@ -163,6 +165,25 @@ TEST(ImageFile, AnyFlippedBytesEndInAnImageOrADataError) {
       }
     }
   }
+}
+
+TEST(ImageFile, WhatDecodersSayOfBrokenFilesStaysOffTheConsole) {
+  const ShapesData shapes({1, 3, 64, 2, 1});
+  std::string png = encoded_rgb(".png", shapes.image(0));
+  const std::string jpeg = encoded_rgb(".jpg", shapes.image(0));
+  const std::string cut_png = png.substr(0, png.size() / 2);
+  png[png.size() / 2] ^= 0x55;
+  const std::string half_jpeg = jpeg.substr(0, jpeg.size() * 6 / 10) + "\xFF\xD9";  // the rest is made up
+  testing::internal::CaptureStderr();
+  const std::string messages[] = {message_of(png), message_of(cut_png), message_of(half_jpeg)};
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(messages[0], "x: the PNG file is broken and cannot be decoded");
+  EXPECT_EQ(messages[1], "x: the PNG file is broken and cannot be decoded");
+  EXPECT_EQ(messages[2].rfind("x: the pixels of the JPEG file are damaged: ", 0), 0u) << messages[2];
+  testing::internal::CaptureStderr();
+  std::cerr << "one ";
+  std::fprintf(stderr, "two");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "one two") << "everything else is printed as ever";
 }
 
 TEST(ImageFile, ADecompressionBombIsRefusedByItsHeader) {

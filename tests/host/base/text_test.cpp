@@ -18,6 +18,20 @@ TEST(Nearest, FindsASlipAndIgnoresTheUnrelated) {
   EXPECT_EQ(did_you_mean("zzzzzz", {"a", "b"}), "; known: a, b");
 }
 
+TEST(Nearest, BeginningsPartsAndInitialsCountAsNear) {
+  const std::vector<std::string> keys = {"epochs", "batch_size", "learning_rate", "weight_decay", "patience", "match"};
+  EXPECT_EQ(nearest("batch_siz", keys), "batch_size");
+  EXPECT_EQ(nearest("BATCH", {"batch_size", "patience"}), "batch_size");
+  EXPECT_EQ(nearest("batch", keys), "match") << "one slip is nearer than a half-written name";
+  EXPECT_EQ(nearest("batch", {"patience", "batch_size"}), "batch_size");
+  EXPECT_EQ(nearest("rate", keys), "learning_rate");
+  EXPECT_EQ(nearest("decay", keys), "weight_decay");
+  EXPECT_EQ(nearest("epochs_total", keys), "epochs");
+  EXPECT_EQ(nearest("lr", keys), "learning_rate");
+  EXPECT_EQ(nearest("--out", {"--quiet", "--output"}), "--output");
+  EXPECT_EQ(nearest("a", {"alpha", "beta"}), "") << "one letter is part of everything";
+}
+
 TEST(Printable, ControlCharactersNeverReachTheTerminal) {
   EXPECT_EQ(printable("a\x1b[31mb\n"), "a?[31mb?");
   EXPECT_EQ(printable(std::string(300, 'x'), 5), "xxxxx...");

@@ -89,6 +89,68 @@ TEST(BdcHook, WithoutTheWayBackToTheOriginalFrameTheBiasWouldBeLost) {
   EXPECT_GT(std::abs(learnt_bias(false, "reference") + kShift / 30), 0.1);
 }
 
+/// Warnings of two epochs in which the detector sees every annotator's box of a crowd of four who each draw one box per
+/// image: all in the same place, or each in another.
+std::vector<std::string> warnings_of(const char* profile, bool they_agree) {
+  CrowdData crowd;
+  crowd.classes.push_back({{"1", true}, "thing"});
+  for (const char* name : {"a", "b", "c", "d"}) crowd.annotators.push_back({{name, false}, name});
+  for (int i = 0; i < 20; ++i) {
+    crowd.images.push_back({{std::to_string(i), true}, "", 100, 100});
+    for (int k = 0; k < 4; ++k) {
+      const double x = they_agree ? 10 : 2 + 25 * k;
+      crowd.annotations.push_back({{x, 30, x + 20, 60}, i, 0, k});
+    }
+  }
+  crowd.finalize();
+  std::vector<std::string> said;
+  HookServices services;
+  services.labels = &crowd;
+  services.threads = 1;
+  services.warn = [&](const std::string& text) { said.push_back(text); };
+  const auto hook = make_builtin_hook(
+      "bdc", check_options(find_builtin_hook("bdc")->options, Json{{"profile", profile}, {"warmup", 0}}, "options"),
+      services);
+  const test::TemporaryFolder folder;
+  plugin::RunContext run;
+  run.run_folder = folder.path().string();
+  run.num_classes = 1;
+  hook->before_fit(run);
+  for (run.epoch = 0; run.epoch < 2; ++run.epoch) {
+    for (std::size_t i = 0; i < crowd.images.size(); ++i) {
+      plugin::Images images;
+      images.pixels = torch::zeros({1, 3, 100, 100});
+      images.meta.resize(1);
+      images.meta[0].index = static_cast<std::int64_t>(i);
+      std::vector<float> boxes;
+      const std::size_t seen_objects = they_agree ? 1 : 4;
+      for (std::size_t n = 0; n < seen_objects; ++n) {
+        const Box& box = crowd.annotations[crowd.annotation_begin[i] + n].box;
+        for (const double v : {box.x1, box.y1, box.x2, box.y2}) boxes.push_back(static_cast<float>(v));
+      }
+      const auto count = static_cast<std::int64_t>(seen_objects);
+      const plugin::Predictions seen{torch::tensor(boxes).reshape({count, 4}), torch::full({count}, 0.9f),
+                                     torch::ones({count, 1}), torch::zeros({count}, torch::kInt64)};
+      plugin::Targets targets;
+      plugin::LossContext step{&images, &seen, nullptr, &targets};
+      hook->before_loss(run, step);
+    }
+    hook->after_epoch(run);
+  }
+  return said;
+}
+
+TEST(BdcHook, WarnsOnceWhenItsTargetsHaveVanishedAndSaysWhichOptionHelps) {
+  const auto said = warnings_of("reference", false);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("epoch 1: hook 'bdc' left 0 targets, but annotators drew about 20 boxes each"),
+            std::string::npos)
+      << said[0];
+  EXPECT_NE(said[0].find("--hook bdc:profile=absence_aware, or a longer warmup (now 0)"), std::string::npos) << said[0];
+  EXPECT_TRUE(warnings_of("reference", true).empty());
+  EXPECT_TRUE(warnings_of("absence_aware", true).empty());
+}
+
 TEST(BuiltinHooks, EveryMethodButBdcsOwnHasOneAndTheirSchemasAreSound) {
   for (const char* name : {"bdc", "na", "mv", "wbf", "wbf-earl"}) EXPECT_NE(find_builtin_hook(name), nullptr) << name;
   EXPECT_EQ(find_builtin_hook("nothing"), nullptr);

@@ -76,11 +76,19 @@ Sums imitation(const Heads& heads, const std::vector<Pairs>& assigned, const Lab
   return out;
 }
 
-void expect_terms(const bdc::plugin::LossTerms& ours, const json& kind) {
+/// One part of the loss for an image, as the original has it; ours are of the batch, like the total.
+double for_an_image(const Tensor& part, const Heads& heads) {
+  return part.item<double>() / static_cast<double>(heads.batch);
+}
+
+void expect_terms(const bdc::plugin::LossTerms& ours, const Heads& heads, const json& kind) {
   ASSERT_EQ(ours.parts.size(), 3U);
+  double sum = 0;
   for (const auto& [name, value] : ours.parts) {
-    EXPECT_TRUE(relative(value.item<double>(), kind.at(name), 1e-4)) << name;
+    EXPECT_TRUE(relative(for_an_image(value, heads), kind.at(name), 1e-4)) << name;
+    sum += value.item<double>();
   }
+  EXPECT_NEAR(sum, ours.total.item<double>(), 1e-5 * std::abs(sum)) << "the parts add up";
   EXPECT_TRUE(relative(ours.total.item<double>(), kind.at("returned_loss_times_batch"), 1e-4)) << "total";
 }
 
@@ -130,7 +138,7 @@ TEST_P(Yolov7Loss, AssignmentsComponentsAndGradientsAreTheOriginals) {
     options.assigner = plain ? yolov7::Assigner::plain : yolov7::Assigner::optimal_transport;
     const Sums sums = imitation(*heads, assigned, t, soft, weighted ? t.weights : Tensor());
     const auto imitated = total_loss(*heads, options, sums.box, sums.obj, sums.cls);
-    expect_terms(imitated, kind);
+    expect_terms(imitated, *heads, kind);
     expect_gradients(*c.net, imitated.total, kind.at("grad_l2"));
 
     // Where the original is right, our own loss is its loss.
@@ -139,14 +147,14 @@ TEST_P(Yolov7Loss, AssignmentsComponentsAndGradientsAreTheOriginals) {
       const auto ours =
           soft ? soft_loss(*heads, {t.boxes, t.probs, one, t.image}, options) : hard_loss(*heads, hard, options);
       SCOPED_TRACE("our own loss");
-      expect_terms(ours, kind);
+      expect_terms(ours, *heads, kind);
       expect_gradients(*c.net, ours.total, kind.at("grad_l2"));
     }
     if (square && weighted && soft) {  // and in all but the box term when there are weights
       const auto ours = soft_loss(*heads, {t.boxes, t.probs, t.weights, t.image}, options);
       for (const auto& [part, value] : ours.parts) {
         if (part == "box") continue;
-        EXPECT_TRUE(relative(value.item<double>(), kind.at(part), 1e-4)) << part;
+        EXPECT_TRUE(relative(for_an_image(value, *heads), kind.at(part), 1e-4)) << part;
       }
     }
   }

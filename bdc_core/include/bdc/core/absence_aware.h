@@ -90,9 +90,10 @@ struct SourceBelief {
 struct AbsenceAwareBeliefs {
   std::size_t annotators = 0, classes = 0;
   bool has_detector = false;
-  /// Whether at least half of the looks at images were at images that another source saw too. If not, nothing can tell
-  /// objects from inventions: then a box in an image that one source saw is real with the fixed probability
-  /// kLoneBoxIsReal, and such images say nothing of recall, spurious rate and object rate.
+  /// Whether at least half of the looks at images were at images that another source saw too; looks of sources that
+  /// never drew anything do not count, for they can confirm nothing. If not, nothing can tell objects from inventions:
+  /// then a box in an image that one such source saw is real with the fixed probability kLoneBoxIsReal, and such images
+  /// say nothing of recall, spurious rate and object rate.
   bool corroborated = true;
   AbsenceAwarePriors priors;
   std::vector<SourceBelief> source;

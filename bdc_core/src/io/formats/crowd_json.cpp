@@ -31,6 +31,8 @@ class CocoFileReader {
       : json_(json), context_(context), builder_(context.builder), authors_(authors) {
     // Only a warning comes of it: no memory for ids unless somebody listens.
     record_.wants_id = !builder_.problems().strict();
+    // Who drew the truth does not matter, and of plain COCO it was said that one person drew all.
+    record_.wants_misnamed_annotator = builder_.role() == BoxRole::crowd && !plain_asked();
   }
 
   void read() {
@@ -172,6 +174,14 @@ class CocoFileReader {
         add_truth(place);
       }
       return;
+    }
+    if (!record_.annotator_id && !record_.misnamed_annotator.empty()) {
+      builder_.problems().report(ProblemKind::misnamed_annotator, [&] {
+        return builder_.text(place) + ": expected the annotator under \"annotator_id\", found the member " +
+               in_quotes(record_.misnamed_annotator) +
+               "; did you mean annotator_id? Rename it, or read the file as the format \"coco\" if one person drew all "
+               "its boxes";
+      });
     }
     if (authors_ == Authors::undecided) authors_ = record_.annotator_id ? Authors::per_annotation : Authors::per_file;
     std::int32_t annotator = 0;

@@ -14,7 +14,7 @@
 #include "bdc/plugin/info.h"
 
 #define BDC_PLUGIN_API_MAJOR 1
-#define BDC_PLUGIN_API_MINOR 0
+#define BDC_PLUGIN_API_MINOR 1
 
 #define BDC_DETAIL_STR2(x) #x
 #define BDC_DETAIL_STR(x) BDC_DETAIL_STR2(x)

@@ -77,14 +77,17 @@ class Detector {
     return {decay, plain};
   }
 
-  /// Turns the detector into its fastest form for prediction (fused layers and the like), in evaluation mode.
-  /// Predictions stay the same but for rounding. Called at most once, after the weights are in place; afterwards only
-  /// forward without gradient and decode are called: module() may have other parameters. Default: nothing.
+  // Functions added later stand below, in the order they came: a plugin built before has none of them, and the host
+  // does not call what is newer than a plugin's API minor.
+
+  /// Since API 1.1. Turns the detector into its fastest form for prediction (fused layers and the like), in evaluation
+  /// mode. Predictions stay the same but for rounding. Called at most once, after the weights are in place; afterwards
+  /// only forward without gradient and decode are called: module() may have other parameters. Default: nothing.
   virtual void prepare_for_inference() {}
 
-  /// Fits what is not learnt by gradient (anchors, say) to the training boxes. sizes: N x 2, width and height in pixels
-  /// of the input. Called once before the first step of a new run, not of a resumed one: what changes is state in
-  /// module(). Default: nothing.
+  /// Since API 1.1. Fits what is not learnt by gradient (anchors, say) to the training boxes. sizes: N x 2, width and
+  /// height in pixels of the input. Called once before the first step of a new run, not of a resumed one: what changes
+  /// is state in module(). Default: nothing.
   virtual void adapt_to_boxes(const torch::Tensor& /*sizes*/) {}
 };
 

@@ -79,7 +79,8 @@ struct CrowdLabels {
   torch::Tensor assignments;
 };
 
-/// What a loss gives back: the differentiable total and its named parts, for the log.
+/// What a loss gives back: the differentiable total and its named parts, for the log. The parts should add up to the
+/// total: they are shown beside it.
 struct LossTerms {
   torch::Tensor total;                                       ///< scalar
   std::vector<std::pair<std::string, torch::Tensor>> parts;  ///< detached scalars

@@ -19,6 +19,7 @@ enum class ProblemKind {
   unknown_image,
   unknown_class,
   unknown_annotator,
+  misnamed_annotator,
   not_finite_box,
   extreme_box,
   inverted_box,
@@ -35,7 +36,7 @@ enum class ProblemKind {
   class_without_annotations,
   class_imbalance,
 };
-constexpr std::size_t problem_kinds = 23;
+constexpr std::size_t problem_kinds = 24;
 
 /// An error makes data unfit for aggregation; a warning is worth a look.
 enum class Severity { error, warning };

@@ -1,0 +1,137 @@
+// Labels as users bring them to training: annotators under another name, boxes that are none, no truth; and what
+// `predict` writes.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/run_program.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using bdc::test::read_file;
+using bdc::test::run_host;
+using bdc::test::TemporaryFolder;
+using Json = nlohmann::json;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Eight grey images in images/ and labels.json with a box in each by each of two people, named under `key`.
+struct UserLabels {
+  explicit UserLabels(const std::string& key) {
+    labels["categories"] = {{{"id", 1}, {"name", "thing"}}};
+    labels["images"] = labels["annotations"] = Json::array();
+    for (int i = 1; i <= 8; ++i) {
+      const std::string name = std::to_string(i) + ".pgm";
+      folder.write("images/" + name, "P5\n64 48\n255\n" + std::string(64 * 48, static_cast<char>(20 * i)));
+      labels["images"].push_back({{"id", i}, {"file_name", name}, {"width", 64}, {"height", 48}});
+      for (const char* who : {"ann", "bob"}) {
+        Json box = {{"image_id", i}, {"category_id", 1}, {"bbox", {4 + i, 5, 30, 20}}};
+        if (!key.empty()) box[key] = who;
+        labels["annotations"].push_back(box);
+      }
+    }
+  }
+  bdc::test::Outcome train(const std::vector<std::string>& more = {}) {
+    folder.write("labels.json", labels.dump());
+    std::vector<std::string> words = {"--plugin", "minimal", "--data",         "labels.json", "--images",
+                                      "images",   "--set",   "train.epochs=1", "--set",       "train.batch_size=4"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_host(words, folder.path());
+  }
+  TemporaryFolder folder;
+  Json labels;
+};
+
+TEST(UserLabels, AnAnnotatorUnderAnotherNameStopsTrainingAndIsShownByValidate) {
+  UserLabels user("annotator");
+  for (const auto& hook : {std::vector<std::string>{"--hook", "bdc"}, std::vector<std::string>{}}) {
+    const auto outcome = user.train(hook);
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_TRUE(has(outcome.err, "found the member \"annotator\"; did you mean annotator_id?")) << outcome.err;
+  }
+  EXPECT_FALSE(fs::exists(user.folder.path() / "runs"));
+  const auto checked = run_host({"validate", "labels.json"}, user.folder.path());
+  EXPECT_EQ(checked.exit_code, 4);
+  EXPECT_TRUE(has(checked.out, "16 annotations whose annotator is not under annotator_id [misnamed_annotator]"))
+      << checked.out;
+  EXPECT_TRUE(has(checked.out, "did you mean annotator_id?")) << checked.out;
+  EXPECT_EQ(UserLabels("annotator_id").train({"--hook", "bdc"}).exit_code, 0);
+}
+
+TEST(UserLabels, BoxesThatCannotBeTrainedOnAreCountedAndNoneAtAllIsAnError) {
+  UserLabels user("");
+  for (std::size_t n = 0; n < 4; ++n) user.labels["annotations"][n]["bbox"] = {3, 3, 0, 9};
+  const std::vector<std::string> as_truth = {"--set", "data.role=truth"};
+  const auto some = user.train(as_truth);
+  EXPECT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_TRUE(has(some.err, "warning: 4 of 16 boxes are left out: 4 without area\n")) << some.err;
+  EXPECT_TRUE(has(some.err, "warning: 2 of 8 training images have no box; ")) << some.err;
+  for (auto& box : user.labels["annotations"]) box["bbox"] = {3, 3, 0, 9};
+  const auto empty = user.train(as_truth);
+  EXPECT_EQ(empty.exit_code, 4) << empty.err;
+  EXPECT_TRUE(has(empty.err, "hold no box that can be trained on in 8 images (found 16 without area)")) << empty.err;
+  user.labels["annotations"].clear();
+  for (const auto& hook : {std::vector<std::string>{"--hook", "bdc"}, std::vector<std::string>{}}) {
+    const auto none = user.train(hook);
+    EXPECT_EQ(none.exit_code, 4) << none.err;
+    EXPECT_TRUE(has(none.err, "(there are none), so nothing can be learnt")) << none.err;
+  }
+  user.labels["annotations"] = {{{"image_id", 1}, {"category_id", 1}}};
+  const auto without = user.train();
+  EXPECT_EQ(without.exit_code, 4);
+  EXPECT_TRUE(has(without.err, "expected the member \"bbox\", found none")) << without.err;
+}
+
+TEST(UserLabels, WithoutTruthNoTableIsShownButWhyThereIsNone) {
+  UserLabels user("annotator_id");
+  const auto outcome = user.train({"--hook", "mv", "--set", "data.val_share=0.25"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "warning: the 2 validation images have no true boxes")) << outcome.err;
+  EXPECT_FALSE(has(outcome.out, "AP50")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "AP was not measured: the 2 held-out images have no true boxes")) << outcome.out;
+  EXPECT_FALSE(has(read_file(user.folder.path() / "runs/minimal-1/metrics.jsonl"), "test/AP"));
+  const auto judged = run_host({"val", "runs/minimal-1"}, user.folder.path());
+  EXPECT_EQ(judged.exit_code, 3);
+  EXPECT_EQ(judged.out, "");
+  EXPECT_TRUE(has(judged.err, "the 2 images to evaluate on have no true boxes")) << judged.err;
+}
+
+TEST(Predict, EveryBoxIsClippedToItsImageInEveryOutput) {
+  UserLabels user("annotator_id");
+  ASSERT_EQ(user.train({"-q"}).exit_code, 0);
+  const auto outcome = run_host({"predict", "runs/minimal-1", "images", "-o", "found.json", "--yolo", "yolo",
+                                 "--pictures", "drawn", "--min-score", "0"},
+                                user.folder.path());
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json found = Json::parse(read_file(user.folder.path() / "found.json"));
+  ASSERT_GT(found["annotations"].size(), 50u);
+  std::size_t at_the_edge = 0;
+  for (const auto& a : found["annotations"]) {
+    const auto box = a["bbox"].get<std::vector<double>>();
+    EXPECT_GE(box[0], 0);
+    EXPECT_GE(box[1], 0);
+    EXPECT_LE(box[0] + box[2], 64);
+    EXPECT_LE(box[1] + box[3], 48);
+    EXPECT_GT(box[2], 0);
+    EXPECT_GT(box[3], 0);
+    at_the_edge += box[0] == 0 || box[1] == 0 || box[0] + box[2] == 64 || box[1] + box[3] == 48 ? 1 : 0;
+  }
+  EXPECT_GT(at_the_edge, 10u) << "some were clipped";
+  std::istringstream lines(read_file(user.folder.path() / "yolo/1.txt"));
+  double label = 0, cx = 0, cy = 0, w = 0, h = 0, score = 0;
+  std::size_t count = 0;
+  for (; lines >> label >> cx >> cy >> w >> h >> score; ++count) {
+    EXPECT_GE(cx - w / 2, -2e-6);
+    EXPECT_GE(cy - h / 2, -2e-6);
+    EXPECT_LE(cx + w / 2, 1 + 2e-6);
+    EXPECT_LE(cy + h / 2, 1 + 2e-6);
+  }
+  EXPECT_GT(count, 5u);
+  EXPECT_TRUE(fs::exists(user.folder.path() / "drawn/1.png"));
+}
+
+}  // namespace
