@@ -1,8 +1,9 @@
 // bdc-frcnn-bench: one training step and one prediction of Faster R-CNN (ResNet-50, 21 outputs) on two images, to be
 // held against bench/frcnn_torchvision.py, which does the same in Python with the same weights, images, targets, seed
-// and threads. `bdc-frcnn-bench crowd`: Crowd R-CNN's own part of a step with 10 and with 1,000 annotators.
+// and threads; `./run bench-frcnn` runs the two in turns. predict folds the norms into the convolutions, as the host
+// does; unfolded does not. `bdc-frcnn-bench crowd`: see frcnn_crowd.h.
 //
-// bdc-frcnn-bench [train|predict|crowd] [--size N] [--threads N] [--repeat N]
+// bdc-frcnn-bench [train|predict|unfolded|crowd] [--size N] [--threads N] [--repeat N]
 #include <sys/resource.h>
 #include <torch/nn.h>
 #include <torch/optim.h>
@@ -18,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/crowd_rcnn.h"
 #include "frcnn/decode.h"
 #include "frcnn/loss.h"
+#include "frcnn_crowd.h"
 
 namespace {
 
@@ -82,7 +83,7 @@ Clock now() {
   return {std::chrono::duration<double>(wall).count(), seconds(usage.ru_utime) + seconds(usage.ru_stime)};
 }
 
-/// Best wall and processor time of several calls, after one that does not count.
+/// Best wall and processor time of several calls, after one whose time does not count.
 Clock best_of(int repeat, const std::function<void()>& work) {
   work();
   Clock best{1e30, 1e30};
@@ -125,7 +126,7 @@ void detector(const std::string& what, std::int64_t size, int repeat) {
                                       {0.07F * s, 0.2F * s, 0.7F * s, 0.8F * s}});
   const Tensor labels = torch::tensor({1, 3, 7}, torch::kInt64), image = torch::tensor({0, 0, 1}, torch::kInt64);
   Clock best{};
-  double checked = 0;
+  double checked = -1;  // of the first call: later ones see other weights
   if (what == "train") {
     const auto targets = bdc::plugin::Targets::hard(boxes, labels, image, 20);
     std::vector<Tensor> learning;
@@ -141,12 +142,12 @@ void detector(const std::string& what, std::int64_t size, int repeat) {
       const auto terms = frcnn::soft_loss(*net, *scene, targets, loss_options);
       terms.total.backward();
       optimizer.step();
-      checked = terms.total.item<double>();
+      if (checked < 0) checked = terms.total.item<double>();
     });
   } else {
     torch::NoGradGuard no_grad;
     net->eval();
-    net->fold();
+    if (what == "predict") net->fold();
     best = best_of(repeat, [&] {
       const auto scene = net->forward(pixels, contents);
       const auto seen = frcnn::predictions(*net, *scene, {1000, 1000, 0.7, 1e-3}, {0.05, 0.5, 100});
@@ -155,44 +156,6 @@ void detector(const std::string& what, std::int64_t size, int repeat) {
   }
   std::printf("ours %s %lld wall %.3f processor %.3f peak %.0f MB value %.6f\n", what.c_str(),
               static_cast<long long>(size), best.wall, best.processor, peak_megabytes(), checked);
-}
-
-/// 400 images, 3 objects each, 10 annotators per image of K in all.
-bdc::CrowdData crowd_of(int annotators) {
-  bdc::CrowdData crowd;
-  for (int j = 0; j < 20; ++j) crowd.classes.push_back({{std::to_string(j), true}, std::to_string(j)});
-  for (int k = 0; k < annotators; ++k) crowd.annotators.push_back({{std::to_string(k), true}, ""});
-  for (int i = 0; i < 400; ++i) {
-    bdc::ImageRecord image;
-    image.id = {std::to_string(i), true};
-    image.width = image.height = 100;
-    crowd.images.push_back(image);
-    for (int o = 0; o < 3; ++o) {
-      for (int n = 0; n < 10; ++n) {
-        const auto k = static_cast<std::int32_t>((i * 10 + n) % annotators);
-        const double x = 5 + 30 * o + 0.2 * n;
-        crowd.annotations.push_back({{x, 20, x + 25, 60}, i, static_cast<std::int32_t>((i + o + (n == 3)) % 20), k});
-      }
-    }
-  }
-  crowd.finalize();
-  return crowd;
-}
-
-void crowd(int repeat) {
-  for (const int annotators : {10, 1000, 10, 1000}) {
-    const bdc::CrowdData data = crowd_of(annotators);
-    bdc::CrowdRcnn model(data, {});
-    const std::vector<bdc::Box> box{{6, 20, 31, 60}, {36, 20, 61, 60}, {66, 20, 91, 60}};
-    const std::vector<double> score(3, 0.9), probs(60, 0.05);
-    const bdc::DetectedBoxes seen{{box.data(), 3}, {score.data(), 3}, {probs.data(), 60}};
-    const Clock steps = best_of(repeat * 10, [&] {
-      for (std::size_t i = 0; i < 400; ++i) (void)model.observe(i, seen);
-    });
-    const Clock update = best_of(repeat * 10, [&] { model.finish_epoch(); });
-    std::printf("crowd_rcnn, %d annotators, %zu annotations: %.4f ms a step of 8 images, %.3f ms at the epoch's end\n",
-                annotators, data.annotations.size(), steps.wall * 1000 / 50, update.wall * 1000);
-  }
 }
 
 }  // namespace
@@ -210,13 +173,13 @@ int main(int argc, char** argv) {
       torch::set_num_threads(std::atoi(argv[++a]));
     } else if (word == "--repeat" && has_value) {
       repeat = std::max(1, std::atoi(argv[++a]));
-    } else if (word == "train" || word == "predict" || word == "crowd") {
+    } else if (word == "train" || word == "predict" || word == "unfolded" || word == "crowd") {
       what = word;
     } else {
       std::fprintf(stderr, "bdc-frcnn-bench: not understood: %s\n", word.c_str());
       return 2;
     }
   }
-  what == "crowd" ? crowd(repeat) : detector(what, size, repeat);
+  what == "crowd" ? crowd_steps(20 * repeat) : detector(what, size, repeat);
   return 0;
 }

@@ -5,8 +5,9 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
-#include <algorithm>
 #include <cmath>
+
+#include "two_stage/roi_align_gradient.h"
 
 namespace two_stage {
 namespace {
@@ -51,35 +52,7 @@ class RoiAlign : public torch::autograd::Function<RoiAlign> {
               none,
               none};
     }
-    // One task per image and block of channels. Every number is summed over the regions of its image in their order,
-    // whatever the blocks are.
-    const std::int64_t threads = at::get_num_threads();
-    const std::int64_t blocks = std::min(shape[1], std::max<std::int64_t>(1, (threads + shape[0] - 1) / shape[0]));
-    Tensor out = torch::empty(shape, grad.options());
-    std::vector<Tensor> pulls, own;
-    for (std::int64_t b = 0; b < shape[0]; ++b) {
-      const Tensor rows = (regions.select(1, 0) == b).nonzero().squeeze(1);
-      pulls.push_back(grad.index_select(0, rows));
-      own.push_back(regions.index_select(0, rows));
-      own.back().select(1, 0).zero_();
-    }
-    at::parallel_for(0, shape[0] * blocks, 1, [&](std::int64_t first, std::int64_t last) {
-      torch::NoGradGuard no_grad;
-      for (std::int64_t task = first; task < last; ++task) {
-        const std::int64_t b = task / blocks, block = task % blocks;
-        const std::int64_t from = shape[1] * block / blocks, to = shape[1] * (block + 1) / blocks;
-        const auto i = static_cast<std::size_t>(b);
-        Tensor here = out.select(0, b).slice(0, from, to);
-        if (own[i].size(0) == 0) {
-          here.zero_();
-          continue;
-        }
-        here.copy_(vision::ops::detail::_roi_align_backward(pulls[i].slice(1, from, to), own[i], scale, size, size, 1,
-                                                            to - from, shape[2], shape[3], ratio, aligned)
-                       .select(0, 0));
-      }
-    });
-    return {out, none, none, none, none, none};
+    return {roi_align_gradient(grad, regions, shape, {scale, size, ratio, aligned}), none, none, none, none, none};
   }
 };
 

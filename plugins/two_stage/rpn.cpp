@@ -7,6 +7,7 @@
 
 #include "two_stage/modules.h"
 #include "two_stage/soft_losses.h"
+#include "two_stage/sparse_conv.h"
 #include "two_stage/suppression.h"
 
 namespace two_stage {
@@ -38,7 +39,7 @@ RpnHead::Raw RpnHead::forward(const std::vector<Tensor>& features) {
   Raw out;
   for (const Tensor& level : features) {
     Tensor t = level;
-    for (auto& c : convs_) t = c(t).relu_();
+    for (auto& c : convs_) t = conv3x3_sparse_gradient(t, c->weight, c->bias).relu_();
     out.objectness.push_back(objectness_(t));
     out.deltas.push_back(deltas_(t));
   }

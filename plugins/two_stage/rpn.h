@@ -56,7 +56,8 @@ struct ProposalOptions {
   std::int64_t after_suppression = 1000;   ///< best proposals of an image, all levels together
   double nms_iou = 0.7;                    ///< inside a level
   double min_size = 1e-3;                  ///< shortest edge after clipping; detectron2: the smallest float above 0
-  /// Proposals are ordered by probability (torchvision), whose rounding makes ties, or by logit (detectron2).
+  /// Proposals are ordered by probability (torchvision), whose rounding makes ties, or by logit (detectron2). Of equals
+  /// the finer level comes first, inside a level the better logit; torchvision leaves that to an unstable sort.
   bool by_probability = true;
 };
 
