@@ -1,7 +1,5 @@
 #include "frcnn/network.h"
 
-#include <stdexcept>
-
 #include "two_stage/modules.h"
 
 namespace frcnn {
@@ -20,17 +18,8 @@ const std::vector<std::int64_t>& pooled_strides() {
   return strides;
 }
 
-Network::Network(std::int64_t num_classes, const NetworkOptions& options) : options_(options) {
-  if (options.anchors.sizes.size() != 5) {
-    throw std::invalid_argument("frcnn: anchors for " + std::to_string(options.anchors.sizes.size()) +
-                                " levels, expected 5");
-  }
-  body_ = two_stage::register_at(*this, "backbone.body", std::make_shared<ResNet>(options.backbone));
-  body_->train_last(options.trainable_layers);
-  pyramid_ = two_stage::register_at(
-      *this, "backbone.fpn", std::make_shared<two_stage::FeaturePyramid>(body_->channels(), options.pyramid_channels));
-  rpn_ = two_stage::register_at(
-      *this, "rpn.head", std::make_shared<two_stage::RpnHead>(options.pyramid_channels, options.anchors.per_cell()));
+Network::Network(std::int64_t num_classes, const NetworkOptions& options)
+    : ProposalNetwork(options), pool_(options.pool) {
   const std::int64_t edge = options.pool.output_size, wide = options.head_channels;
   fc6_ = linear(*this, "roi_heads.box_head.fc6", options.pyramid_channels * edge * edge, wide);
   fc7_ = linear(*this, "roi_heads.box_head.fc7", wide, wide);
@@ -38,27 +27,8 @@ Network::Network(std::int64_t num_classes, const NetworkOptions& options) : opti
   boxes_ = linear(*this, "roi_heads.box_predictor.bbox_pred", wide, 4 * (num_classes + 1));
 }
 
-NetworkInput Network::input(const Tensor& pixels, const std::vector<ImageSize>& contents) const {
-  return transform(pixels, contents, options_.transform);
-}
-
-std::unique_ptr<Scene> Network::forward(const Tensor& pixels, const std::vector<ImageSize>& contents) {
-  NetworkInput in = input(pixels, contents);
-  auto scene = std::make_unique<Scene>();
-  scene->features = pyramid_->forward(body_->forward(in.pixels));
-  for (Tensor& level : scene->features) level = two_stage::at_least_float32(level);
-  std::vector<ImageSize> grids;
-  for (const Tensor& level : scene->features) grids.push_back({level.size(2), level.size(3)});
-  const Tensor anchors = two_stage::grid_anchors(
-      options_.anchors, grids, two_stage::strides_of({in.pixels.size(2), in.pixels.size(3)}, grids), pixels.device());
-  scene->rpn = two_stage::flatten(rpn_->forward(scene->features), anchors);
-  scene->sizes = std::move(in.sizes);
-  scene->scale = in.scale;
-  return scene;
-}
-
 two_stage::RoiPool::Pooled Network::pool(const Scene& scene, const Tensor& boxes, const Tensor& image) const {
-  return options_.pool.pool({scene.features.begin(), scene.features.begin() + 4}, pooled_strides(), boxes, image);
+  return pool_.pool({scene.features.begin(), scene.features.begin() + 4}, pooled_strides(), boxes, image);
 }
 
 Tensor Network::head(const Tensor& pooled) {

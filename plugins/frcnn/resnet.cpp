@@ -30,6 +30,10 @@ const Plan& plan_of(const std::string& kind) {
 
 }  // namespace
 
+std::int64_t scaled_channels(std::int64_t channels, double width) {
+  return std::max<std::int64_t>(8, std::llround(static_cast<double>(channels) * width / 8.0) * 8);
+}
+
 ResidualBlock::ResidualBlock(bool bottleneck, std::int64_t in, std::int64_t planes, std::int64_t out,
                              std::int64_t stride, const ResNetOptions& options) {
   const auto add = [&](std::int64_t from, std::int64_t to, std::int64_t kernel, std::int64_t step) {
@@ -66,9 +70,7 @@ void ResidualBlock::fold() {
 
 ResNet::ResNet(const ResNetOptions& options) {
   const Plan& plan = plan_of(options.kind);
-  const auto scaled = [&](std::int64_t channels) {
-    return std::max<std::int64_t>(8, std::llround(static_cast<double>(channels) * options.width / 8.0) * 8);
-  };
+  const auto scaled = [&](std::int64_t channels) { return scaled_channels(channels, options.width); };
   stem_ = NormedConv(*this, "conv1", "bn1", 3, scaled(64), 7, 2, options.norm, options.norm_eps);
   std::int64_t in = scaled(64);
   for (std::size_t s = 0; s < 4; ++s) {

@@ -16,6 +16,9 @@ struct ResNetOptions {
   double norm_eps = 1e-5;
 };
 
+/// Channels of a network made wider or narrower: a multiple of 8, at least 8.
+[[nodiscard]] std::int64_t scaled_channels(std::int64_t channels, double width);
+
 /// One residual block: basic (two 3 x 3) or bottleneck (1 x 1, 3 x 3, 1 x 1; the stride is in the 3 x 3).
 class ResidualBlock : public torch::nn::Module {
  public:

@@ -20,6 +20,12 @@ ImageSize resized(const ImageSize& image, const TransformOptions& options) {
   return {edge(image.height), edge(image.width)};
 }
 
+Tensor normalised(const Tensor& pixels) {
+  const Tensor mean = torch::tensor({0.485F, 0.456F, 0.406F}).view({3, 1, 1}).to(pixels.device()),
+               deviation = torch::tensor({0.229F, 0.224F, 0.225F}).view({3, 1, 1}).to(pixels.device());
+  return (pixels - mean) / deviation;
+}
+
 NetworkInput transform(const Tensor& pixels, const std::vector<ImageSize>& contents, const TransformOptions& options) {
   NetworkInput out;
   std::int64_t height = 0, width = 0;
@@ -36,12 +42,10 @@ NetworkInput transform(const Tensor& pixels, const std::vector<ImageSize>& conte
   const auto batch = static_cast<std::int64_t>(contents.size());
   out.scale = torch::tensor(scale).view({batch, 4}).to(pixels.device());
   const auto up = [](std::int64_t size) { return (size + 31) / 32 * 32; };
-  const Tensor mean = torch::tensor({0.485F, 0.456F, 0.406F}).view({3, 1, 1}).to(pixels.device()),
-               deviation = torch::tensor({0.229F, 0.224F, 0.225F}).view({3, 1, 1}).to(pixels.device());
   out.pixels = torch::zeros({batch, 3, up(height), up(width)}, pixels.options());
   for (std::int64_t b = 0; b < batch; ++b) {
     const ImageSize &from = contents[static_cast<std::size_t>(b)], &to = out.sizes[static_cast<std::size_t>(b)];
-    Tensor image = (pixels[b].slice(1, 0, from.height).slice(2, 0, from.width) - mean) / deviation;
+    Tensor image = normalised(pixels[b].slice(1, 0, from.height).slice(2, 0, from.width));
     if (options.min_size != 0) {
       image = torch::upsample_bilinear2d(image.unsqueeze(0), {to.height, to.width}, /*align_corners=*/false)[0];
     }

@@ -15,6 +15,9 @@ struct TransformOptions {
   std::int64_t max_size = 1333;
 };
 
+/// Channels less ImageNet's mean, divided by its deviation. pixels: ... x 3 x h x w, 0..1.
+[[nodiscard]] Tensor normalised(const Tensor& pixels);
+
 struct NetworkInput {
   Tensor pixels;                 ///< B x 3 x H x W
   std::vector<ImageSize> sizes;  ///< of the images without padding

@@ -84,4 +84,38 @@ TEST_F(Synth, MistakesAreNamed) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "c.json"));
 }
 
+TEST_F(Synth, MistakesWithNetworksAreNamedBeforeAnythingIsTrained) {
+  folder.write("truth.json", R"({"images": [{"id": 5, "file_name": "a.jpg", "width": 100, "height": 80}],
+    "categories": [{"id": 1, "name": "cat"}], "annotations": []})");
+  folder.write("file", "");
+  folder.write("mix.json", R"({"preset": "voc-mix", "networks": {"skills": {"expert": {"rpn": {"epoch": 3}}}}})");
+  folder.write("mine.json",
+               R"({"groups": [{"skill": "mine", "recall": 1, "spurious": 0, "accuracy": 1, "box_noise": 0}]})");
+  std::filesystem::create_directory(folder.path() / "images");
+  const auto says = [&](const std::vector<std::string>& more, int code, const std::string& text) {
+    std::vector<std::string> words = {"synth", "-o", "c.json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto outcome = host(words);
+    EXPECT_EQ(outcome.exit_code, code) << outcome.err;
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+  };
+  says({"truth.json", "--network", "--preset", "voc-mix"}, 2, "--images");
+  says({"truth.json", "--network", "--preset", "voc-mix", "--images", "images"}, 4, "a.jpg");
+  says({"truth.json", "--network", "--preset", "voc-mix", "--images", "nowhere"}, 4, "nowhere");
+  says({"--shapes", "9", "--network", "--preset", "voc-mix", "--networks", "file"}, 2, "expected a folder");
+  says({"--shapes", "9", "--network", "--preset", "voc-mix", "--networks", "no/such/folder"}, 1, "no/such");
+  says({"--shapes", "9", "--config", "mix.json"}, 3, "did you mean 'epochs'");
+  says({"--shapes", "9", "--network", "--config", "mine.json"}, 3, "networks.skills");
+  says({"--shapes", "1", "--network", "--preset", "voc-full"}, 4, "at least two images");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "c.json"));
+}
+
+TEST_F(Synth, GuessersNeedNoNetworks) {
+  folder.write("mix.json", R"({"kind": "network", "groups": [{"skill": "random", "annotators": 3}]})");
+  ASSERT_EQ(
+      host({"synth", "--shapes", "40", "-c", "mix.json", "-q", "-o", "c.json", "--parameters", "p.json"}).exit_code, 0);
+  EXPECT_EQ(read("c.json")["assignments"].size(), 120u);
+  EXPECT_NEAR(read("p.json")["annotators"][0]["spurious_rate"].get<double>(), 0.8, 1e-9);  // 4 classes and background
+}
+
 }  // namespace

@@ -91,10 +91,10 @@ int parse_and_run(int argc, char** argv) {
     std::cerr << "bdc-host: " << (better.empty() ? e.what() : better) << "\nRun with --help for what is understood.\n";
     return static_cast<int>(ExitCode::usage);
   }
-  for (const char* verb : {"train", "val", "predict"}) {
+  for (const char* verb : {"train", "val", "predict", "synth"}) {
     if (app.got_subcommand(verb)) restart_with_patient_threads(argv);
   }
-  for (const char* verb : {"aggregate", "eval", "validate", "convert", "annotators"}) {
+  for (const char* verb : {"aggregate", "eval", "validate", "convert", "annotators", "synth"}) {
     if (app.got_subcommand(verb)) end_cleanly_on_interrupt();
   }
   return action();

@@ -31,12 +31,6 @@ void write_shapes(const ShapesData& shapes, const fs::path& folder, int threads)
       });
 }
 
-CrowdData truth_of(const Cell& cell) {
-  const Json& data = cell.settings["data"];
-  if (data.contains("shapes")) return ShapesData(shapes_settings(cell, false)).labels();
-  return read_truth(data["truth"].get<std::string>());
-}
-
 void without_truth(CrowdData& data) {
   data.truth.clear();
   data.truth_covers.clear();
@@ -45,6 +39,12 @@ void without_truth(CrowdData& data) {
 }
 
 }  // namespace
+
+CrowdData cell_truth(const Cell& cell) {
+  const Json& data = cell.settings["data"];
+  if (data.contains("shapes")) return ShapesData(shapes_settings(cell, false)).labels();
+  return read_truth(data["truth"].get<std::string>());
+}
 
 CrowdData cell_crowd(const Cell& cell, int threads) {
   if (cell.settings["crowd"].contains("as_drawn")) {
@@ -56,7 +56,7 @@ CrowdData cell_crowd(const Cell& cell, int threads) {
   Json spec_json = cell.settings["crowd"];
   spec_json.erase("name");
   const CrowdSpec spec = parse_crowd_spec(spec_json, "crowd " + cell.crowd);
-  CrowdData labels = truth_of(cell);
+  CrowdData labels = cell_truth(cell);
   if (labels.images.empty()) throw DataError("data " + cell.data + ": expected images, found none");
   const auto seed = static_cast<std::uint64_t>(cell.seed);
   simulate_crowd(labels, make_members(spec, labels, seed), {seed, spec.cover_all, threads});

@@ -8,6 +8,9 @@
 
 namespace bdc::host {
 
+/// The truth of a cell's training images. Throws DataError when the file does not fit.
+[[nodiscard]] CrowdData cell_truth(const Cell& cell);
+
 /// The labels of a cell: the truth of its data, annotated by its crowd, or those of a real crowd. Depends on data,
 /// crowd and seed alone. Throws DataError or UserError when files do not fit.
 [[nodiscard]] CrowdData cell_crowd(const Cell& cell, int threads);

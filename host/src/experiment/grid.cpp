@@ -56,6 +56,13 @@ void make_absolute(Json& entry, const char* key, const fs::path& folder, const s
   entry[key] = fs::weakly_canonical(folder / entry[key].get<std::string>()).string();
 }
 
+/// Files to start networks from, wherever they are named.
+void make_weights_absolute(Json& networks, const fs::path& folder, const std::string& where) {
+  if (!networks.is_object()) return;
+  if (networks.contains("weights") && networks["weights"] != "") make_absolute(networks, "weights", folder, where);
+  for (auto& [key, value] : networks.items()) make_weights_absolute(value, folder, where + "." + printable(key));
+}
+
 void check_sets(const Json& entry, const std::string& where) {
   if (!entry.contains("set")) return;
   if (!entry["set"].is_object())
@@ -96,6 +103,7 @@ void check_crowd(Json& crowd, const std::string& where, const fs::path& folder) 
       if (detector.is_object()) make_absolute(detector, "file", folder, where + ".detectors");
     }
   }
+  if (crowd.contains("networks")) make_weights_absolute(crowd["networks"], folder, where + ".networks");
   Json spec = crowd;
   spec.erase("name");
   if (crowd.contains("trained_detectors")) {

@@ -7,6 +7,7 @@
 #include "bdc/core/metrics/aggregation_ap.h"
 #include "console/progress.h"
 #include "experiment/cell_data.h"
+#include "experiment/network_crowd.h"
 #include "experiment/trained_detectors.h"
 #include "files/child_process.h"
 #include "files/metrics_log.h"
@@ -169,7 +170,9 @@ std::optional<Json> finished_cell(const Cell& cell, const CellSettings& settings
 
 std::optional<Json> run_cell(const Cell& described, const CellSettings& settings, const std::atomic<bool>& stop) {
   Json result = {{"cell", described.settings}};
-  const std::optional<Cell> ready = with_trained_detectors(described, settings, stop);
+  const std::optional<Cell> detected = with_trained_detectors(described, settings, stop);
+  if (!detected) return std::nullopt;
+  const std::optional<Cell> ready = with_network_crowd(*detected, settings, stop);
   if (!ready) return std::nullopt;
   const Cell& cell = *ready;
   if (cell.detector.empty()) {

@@ -1,8 +1,7 @@
 #include "experiment/trained_detectors.h"
 
-#include "app/user_error.h"
 #include "experiment/cell_data.h"
-#include "files/child_process.h"
+#include "experiment/child_step.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;
@@ -14,17 +13,6 @@ std::string value_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-void run_step(std::vector<std::string> words, const CellSettings& settings, const fs::path& log,
-              const std::atomic<bool>& stop) {
-  words.insert(words.begin(), own_program());
-  words.insert(words.end(), settings.program_options.begin(), settings.program_options.end());
-  const int code = run_child(words, log, stop);
-  if (code != 0 && !stop) {
-    throw UserError(ExitCode::failure,
-                    words[1] + " ended with exit code " + std::to_string(code) + "; see " + log.string());
-  }
-}
-
 /// Results of one detector on the cell's training images.
 fs::path results_of(const Json& detector, std::size_t number, const Cell& cell, const CellSettings& settings,
                     const std::atomic<bool>& stop) {
@@ -34,9 +22,11 @@ fs::path results_of(const Json& detector, std::size_t number, const Cell& cell, 
   const fs::path results = files / (name + ".json"), run = files / name;
   if (fs::exists(results)) return results;
   const fs::path images = shapes_folder(cell, files, settings.threads) / "train";
-  fs::create_directories(settings.folder / "logs");
-  const fs::path log = settings.folder / "logs" / (name + ".log");
   fs::remove_all(run);  // half a detector is trained anew: it takes less than the cells
+  const auto run_with_plugins = [&](std::vector<std::string> words) {
+    words.insert(words.end(), settings.program_options.begin(), settings.program_options.end());
+    run_step(std::move(words), settings, name, stop);
+  };
   std::vector<std::string> words = {"train", "--quiet", "--plugin", detector.value("plugin", "minimal")};
   const auto set = [&](const std::string& key, const std::string& value) {
     words.insert(words.end(), {"--set", key + "=" + value});
@@ -52,11 +42,11 @@ fs::path results_of(const Json& detector, std::size_t number, const Cell& cell, 
   set("output.name", name);
   const Json sets = detector.value("set", Json::object());
   for (const auto& [key, value] : sets.items()) set(key, value_text(value));
-  run_step(words, settings, log, stop);
+  run_with_plugins(words);
   const fs::path found = files / (name + ".found.json");
   if (!stop) {
-    run_step({"predict", run.string(), images.string(), "--quiet", "--min-score", "0.05", "-o", found.string()},
-             settings, log, stop);
+    run_with_plugins(
+        {"predict", run.string(), images.string(), "--quiet", "--min-score", "0.05", "-o", found.string()});
   }
   if (!stop) fs::rename(found, results);
   return results;

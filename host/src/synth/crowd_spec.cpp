@@ -6,6 +6,8 @@
 
 #include "app/user_error.h"
 #include "bdc/core/error.h"
+#include "config/json_section.h"
+#include "synth/network_settings.h"
 #include "text/nearest.h"
 
 namespace bdc::host {
@@ -22,77 +24,35 @@ GroupSpec group(const char* skill, std::int64_t annotators, double coverage) {
   return {skill, annotators, coverage, skill_numbers(skill)};
 }
 
-[[noreturn]] void fail(const std::string& where, const std::string& what) {
-  throw UserError(ExitCode::config, where + ": " + what);
+/// Whether "kind" says network.
+bool network_kind(JsonSection& s, bool otherwise) {
+  return s.choice("kind", otherwise ? "network" : "parametric", {"parametric", "network"}) == "network";
 }
 
-/// An object of the file, read member by member; whatever was not asked for is an unknown key.
-class Section {
- public:
-  Section(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json.is_object()) fail(where_, "expected an object, found " + type_of(json));
-  }
-  [[nodiscard]] bool has(const char* key) {
-    known_.push_back(key);
-    return json_.contains(key);
-  }
-  double number(const char* key, double otherwise, double low, double high) {
-    if (!has(key)) return otherwise;
-    const Json& value = json_[key];
-    const bool sound = value.is_number() && value.get<double>() >= low && value.get<double>() <= high;
-    if (!sound) {
-      fail(at(key), "expected a number from " + Json(low).dump() + " to " + Json(high).dump() + ", found " +
-                        (value.is_number() ? value.dump() : type_of(value)));
-    }
-    return value.get<double>();
-  }
-  std::string text(const char* key, const std::string& otherwise) {
-    if (!has(key)) return otherwise;
-    if (!json_[key].is_string()) fail(at(key), "expected a string, found " + type_of(json_[key]));
-    return json_[key].get<std::string>();
-  }
-  bool boolean(const char* key, bool otherwise) {
-    if (!has(key)) return otherwise;
-    if (!json_[key].is_boolean()) fail(at(key), "expected true or false, found " + type_of(json_[key]));
-    return json_[key].get<bool>();
-  }
-  /// The elements of a list, or none.
-  std::vector<const Json*> list(const char* key) {
-    std::vector<const Json*> out;
-    if (!has(key)) return out;
-    if (!json_[key].is_array()) fail(at(key), "expected a list, found " + type_of(json_[key]));
-    for (const Json& element : json_[key]) out.push_back(&element);
-    return out;
-  }
-  [[nodiscard]] std::string at(const std::string& key) const { return where_ + "." + key; }
-  [[nodiscard]] std::string element(const char* key, std::size_t n) const {
-    return at(key) + "[" + std::to_string(n) + "]";
-  }
-  void finish() const {
-    for (const auto& [key, value] : json_.items()) {
-      if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
-        fail(where_ + "." + printable(key), "unknown key" + did_you_mean(key, known_));
-      }
-    }
-  }
+void check_network_skill(const GroupSpec& group, const CrowdSpec& spec, const std::string& where) {
+  const bool known = std::find(skills().begin(), skills().end(), group.skill) != skills().end();
+  const bool described = spec.networks.contains("skills") && spec.networks["skills"].contains(group.skill);
+  if (known || described) return;
+  config_error(where, "skill '" + printable(group.skill) + "' is none of " + join(skills()) +
+                          ", so its networks must stand under networks.skills");
+}
 
- private:
-  const Json& json_;
-  std::string where_;
-  std::vector<std::string> known_;
-};
-
-GroupSpec parse_group(const Json& json, const std::string& where) {
-  Section s(json, where);
+GroupSpec parse_group(const Json& json, const std::string& where, bool network) {
+  JsonSection s(json, where);
   GroupSpec out;
   out.skill = s.text("skill", "");
   const bool known = std::find(skills().begin(), skills().end(), out.skill) != skills().end();
   if (out.skill.empty()) {
-    fail(where + ".skill", "expected one of " + join(skills()) + ", or a name of your own with its numbers");
+    config_error(where + ".skill", "expected one of " + join(skills()) + ", or a name of your own with its numbers");
   }
-  out.numbers = known ? skill_numbers(out.skill) : SkillNumbers{-1, -1, -1, -1};
   out.annotators = static_cast<std::int64_t>(s.number("annotators", 1, 0, kMostAnnotators));
   out.coverage = s.number("coverage", 1, 1e-6, 1);
+  out.network = network_kind(s, network);
+  if (out.network) {
+    s.finish();
+    return out;
+  }
+  out.numbers = known ? skill_numbers(out.skill) : SkillNumbers{-1, -1, -1, -1};
   SkillNumbers& n = out.numbers;
   n.recall = s.number("recall", n.recall, 0, 1);
   n.spurious_rate = s.number("spurious", n.spurious_rate, 0, 100);
@@ -102,28 +62,28 @@ GroupSpec parse_group(const Json& json, const std::string& where) {
   n.accuracy_spread = s.number("accuracy_spread", n.accuracy_spread, 0, 1);
   s.finish();
   if (n.recall < 0 || n.spurious_rate < 0 || n.class_accuracy < 0 || n.box_noise < 0) {
-    fail(where, "skill '" + printable(out.skill) + "' is none of " + join(skills()) +
-                    ", so it needs recall, spurious, accuracy and box_noise");
+    config_error(where, "skill '" + printable(out.skill) + "' is none of " + join(skills()) +
+                            ", so it needs recall, spurious, accuracy and box_noise");
   }
   return out;
 }
 
 ConfusionSpec parse_confusion(const Json& json, const std::string& where) {
-  Section s(json, where);
+  JsonSection s(json, where);
   ConfusionSpec out;
   const std::string kind = s.text("kind", s.has("related") ? "related" : "neighbours");
   const std::vector<std::string> kinds = {"neighbours", "uniform", "related"};
   const auto found = std::find(kinds.begin(), kinds.end(), kind);
-  if (found == kinds.end()) fail(where + ".kind", "'" + printable(kind) + "'" + did_you_mean(kind, kinds));
+  if (found == kinds.end()) config_error(where + ".kind", "'" + printable(kind) + "'" + did_you_mean(kind, kinds));
   out.kind = static_cast<ConfusionRule::Kind>(found - kinds.begin());
   out.related_share = s.number("share", out.related_share, 0, 1);
   const auto sets = s.list("related");
   for (std::size_t n = 0; n < sets.size(); ++n) {
     std::vector<std::string> names;
     if (!sets[n]->is_array())
-      fail(s.element("related", n), "expected a list of class names, found " + type_of(*sets[n]));
+      config_error(s.element("related", n), "expected a list of class names, found " + type_of(*sets[n]));
     for (const Json& name : *sets[n]) {
-      if (!name.is_string()) fail(s.element("related", n), "expected class names, found " + type_of(name));
+      if (!name.is_string()) config_error(s.element("related", n), "expected class names, found " + type_of(name));
       names.push_back(name.get<std::string>());
     }
     out.related.push_back(std::move(names));
@@ -133,14 +93,14 @@ ConfusionSpec parse_confusion(const Json& json, const std::string& where) {
 }
 
 DetectorSpec parse_detector(const Json& json, const std::string& where) {
-  Section s(json, where);
+  JsonSection s(json, where);
   DetectorSpec out;
   out.file = s.text("file", "");
   out.name = s.text("name", "");
   out.min_score = s.number("min_score", out.min_score, 0, 1);
   out.coverage = s.number("coverage", out.coverage, 1e-6, 1);
   s.finish();
-  if (out.file.empty() || out.name.empty()) fail(where, "expected a \"name\" and a \"file\" of results");
+  if (out.file.empty() || out.name.empty()) config_error(where, "expected a \"name\" and a \"file\" of results");
   return out;
 }
 
@@ -176,20 +136,47 @@ CrowdSpec crowd_preset(const std::string& name) {
   return out;
 }
 
+std::vector<std::string> CrowdSpec::network_skills() const {
+  std::vector<std::string> out;
+  for (const GroupSpec& g : groups) {
+    const bool needed = g.network && g.annotators > 0 && g.skill != "random";
+    if (needed && std::find(out.begin(), out.end(), g.skill) == out.end()) out.push_back(g.skill);
+  }
+  return out;
+}
+
+void use_networks(CrowdSpec& spec, const std::string& source) {
+  for (GroupSpec& g : spec.groups) {
+    check_network_skill(g, spec, source);
+    g.network = true;
+  }
+}
+
 CrowdSpec parse_crowd_spec(const Json& json, const std::string& source) {
-  Section s(json, source);
+  JsonSection s(json, source);
   const std::string preset = s.text("preset", "");
   CrowdSpec out = preset.empty() ? CrowdSpec{} : crowd_preset(preset);
+  const bool network = network_kind(s, false);
+  if (s.has("networks")) {
+    out.networks = json["networks"];
+    (void)parse_network_settings(out.networks, s.at("networks"), "small", 0);
+  }
   if (s.has("groups")) out.groups.clear();
   const auto groups = s.list("groups"), detectors = s.list("detectors");
-  for (std::size_t n = 0; n < groups.size(); ++n) out.groups.push_back(parse_group(*groups[n], s.element("groups", n)));
+  for (std::size_t n = 0; n < groups.size(); ++n)
+    out.groups.push_back(parse_group(*groups[n], s.element("groups", n), network));
+  for (std::size_t n = 0; n < out.groups.size(); ++n) {
+    if (groups.empty()) out.groups[n].network = network;  // a preset's
+    if (out.groups[n].network) check_network_skill(out.groups[n], out, s.element("groups", n) + ".skill");
+  }
   for (std::size_t n = 0; n < detectors.size(); ++n) {
     out.detectors.push_back(parse_detector(*detectors[n], s.element("detectors", n)));
   }
   if (s.has("confusion")) out.confusion = parse_confusion(json["confusion"], s.at("confusion"));
   out.cover_all = s.boolean("cover_all", false);
   s.finish();
-  if (out.groups.empty() && out.detectors.empty()) fail(source, "expected a preset, groups or detectors, found none");
+  if (out.groups.empty() && out.detectors.empty())
+    config_error(source, "expected a preset, groups or detectors, found none");
   return out;
 }
 

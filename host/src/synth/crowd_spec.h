@@ -15,6 +15,7 @@ struct GroupSpec {
   std::int64_t annotators = 0;
   double coverage = 1;  ///< share of the images each of them sees
   SkillNumbers numbers{};
+  bool network = false;  ///< they annotate with trained networks (network_hand.h) and not by numbers
 };
 
 /// A detector whose results are annotations.
@@ -36,8 +37,16 @@ struct CrowdSpec {
   std::vector<GroupSpec> groups;
   std::vector<DetectorSpec> detectors;
   ConfusionSpec confusion;
-  bool cover_all = false;  ///< an image that nobody would see is given to one annotator
+  bool cover_all = false;          ///< an image that nobody would see is given to one annotator
+  Json networks = Json::object();  ///< settings of the networks (network_settings.h), checked
+
+  /// Skills whose networks are needed: of groups that annotate with networks and do not guess. Each once, in order.
+  [[nodiscard]] std::vector<std::string> network_skills() const;
 };
+
+/// All groups annotate with networks. Throws UserError (exit 3) for a group with a name of its own that the spec's
+/// networks do not describe.
+void use_networks(CrowdSpec& spec, const std::string& source);
 
 /// The numbers of "expert", "average", "poor" and "random". Throws std::invalid_argument for another skill.
 [[nodiscard]] SkillNumbers skill_numbers(const std::string& skill);
@@ -48,7 +57,8 @@ struct CrowdSpec {
 [[nodiscard]] CrowdSpec crowd_preset(const std::string& name);
 [[nodiscard]] std::vector<std::string> crowd_presets();
 
-/// A spec as JSON (docs/synth.md): {"preset"?, "groups", "detectors", "confusion", "cover_all"}. `source` names it in
+/// A spec as JSON (docs/synth.md): {"preset"?, "kind"?, "groups", "detectors", "confusion", "cover_all", "networks"}.
+/// `source` names it in
 /// messages. Throws UserError (exit 3) for unknown keys and values out of range.
 [[nodiscard]] CrowdSpec parse_crowd_spec(const Json& json, const std::string& source);
 

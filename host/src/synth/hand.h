@@ -14,6 +14,7 @@ namespace bdc::host {
 struct Drawing {
   Box box;
   std::int32_t label = 0;
+  std::int32_t object = -1;  ///< row of the truth that it was drawn for; -1: for none, or nobody knows
 };
 
 /// How one annotator draws. Kinds of crowds differ in this alone: parametric ones, detectors, networks.
@@ -35,6 +36,9 @@ struct SimulatedAnnotator {
   /// noise[0..3]; then clipped to the image and rounded to whole pixels.
   std::array<double, 4> bias{}, noise{};
   double coverage = 1;  ///< share of the images that were seen
+  /// Of annotators with networks: P(given class | true class), (J + 1) x (J + 1), the last is background; bias and
+  /// noise are not theirs to set. Otherwise empty.
+  std::vector<double> confusion;
 };
 
 }  // namespace bdc::host

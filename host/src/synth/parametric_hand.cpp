@@ -3,23 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "synth/draws.h"
+#include "synth/random_box.h"
+
 namespace bdc::host {
 namespace {
 
-constexpr double kTwoPi = 6.283185307179586;
-
-double normal(Random& random) {
-  const double radius = std::sqrt(-2 * std::log(1 - random.uniform()));
-  return radius * std::cos(kTwoPi * random.uniform());
-}
-
-Box whole_pixels(const Box& b) {
-  return {std::nearbyint(b.x1), std::nearbyint(b.y1), std::nearbyint(b.x2), std::nearbyint(b.y2)};
-}
-
 Box drawn(const Box& b, const SimulatedAnnotator& who, double width, double height, Random& random) {
   std::array<double, 4> error{};
-  for (std::size_t c = 0; c < 4; ++c) error[c] = who.bias[c] + who.noise[c] * normal(random);
+  for (std::size_t c = 0; c < 4; ++c) error[c] = who.bias[c] + who.noise[c] * draw_normal(random);
   const double cx = (b.x1 + b.x2) / 2 + b.width() * error[0], cy = (b.y1 + b.y2) / 2 + b.height() * error[1];
   const double w = b.width() * std::exp(error[2]), h = b.height() * std::exp(error[3]);
   Box out{std::max(0.0, cx - w / 2), std::max(0.0, cy - h / 2), std::min(width, cx + w / 2),
@@ -27,15 +19,6 @@ Box drawn(const Box& b, const SimulatedAnnotator& who, double width, double heig
   if (!(out.width() >= 2)) out.x1 = std::clamp(out.x1, 0.0, width - 2), out.x2 = out.x1 + 2;
   if (!(out.height() >= 2)) out.y1 = std::clamp(out.y1, 0.0, height - 2), out.y2 = out.y1 + 2;
   return whole_pixels(out);
-}
-
-Box anywhere(double width, double height, Random& random) {
-  const double w = random.uniform(0.08, 0.6) * width, h = random.uniform(0.08, 0.6) * height;
-  const double x = random.uniform(0, width - w), y = random.uniform(0, height - h);
-  Box out = whole_pixels({x, y, x + w, y + h});
-  out.x2 = std::max(out.x2, out.x1 + 1);  // an image of a few pixels
-  out.y2 = std::max(out.y2, out.y1 + 1);
-  return out;
 }
 
 /// Share of the mistakes that fall on the two neighbours.
@@ -73,11 +56,11 @@ class ParametricHand : public Hand {
       const TruthBox& object = truth.truth[n];
       if (object.is_crowd || random.uniform() >= self_.recall) continue;
       const Box box = drawn(object.box, self_, width, height, random);
-      out.push_back({box, given_class(object.label, random)});
+      out.push_back({box, given_class(object.label, random), static_cast<std::int32_t>(n)});
     }
     double invented = self_.spurious_rate;
     for (; invented > 0 && random.uniform() < invented; invented -= 1) {
-      const Box box = anywhere(width, height, random);
+      const Box box = random_box(width, height, random);
       out.push_back({box, static_cast<std::int32_t>(random.below(classes_))});
     }
   }
@@ -147,12 +130,12 @@ SimulatedAnnotator draw_annotator(const std::string& name, const std::string& sk
   const double bias = numbers.bias < 0 ? numbers.box_noise / 2 : numbers.bias;
   for (std::size_t c = 0; c < 4; ++c) {
     out.noise[c] = numbers.box_noise;
-    out.bias[c] = normal(random) * bias;
+    out.bias[c] = draw_normal(random) * bias;
   }
   const bool guesses = numbers.class_accuracy <= 0 || classes == 1;
   out.class_accuracy = guesses ? 1.0 / static_cast<double>(classes) : numbers.class_accuracy;
   if (!guesses && numbers.accuracy_spread > 0) {
-    out.class_accuracy = std::clamp(out.class_accuracy + numbers.accuracy_spread * normal(random), 0.0, 1.0);
+    out.class_accuracy = std::clamp(out.class_accuracy + numbers.accuracy_spread * draw_normal(random), 0.0, 1.0);
   }
   return out;
 }

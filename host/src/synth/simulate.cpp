@@ -9,12 +9,13 @@
 #include "bdc/core/error.h"
 #include "bdc/core/parallel.h"
 #include "synth/detector_hand.h"
+#include "synth/drawn_quality.h"
 
 namespace bdc::host {
 namespace {
 
-constexpr std::uint64_t kBiasStream = 7, kUnseenStream = 8, kCoverageStream = 9, kDrawingStream = 1000,
-                        kPerSkill = 1000000;
+constexpr std::uint64_t kBiasStream = 7, kUnseenStream = 8, kCoverageStream = 9, kMatrixStream = 10,
+                        kDrawingStream = 1000, kPerSkill = 1000000;
 
 /// Numbers the skills: the four known ones first, so that a crowd's bits do not depend on which of them it has.
 class SkillNumbering {
@@ -51,9 +52,38 @@ std::vector<std::vector<std::int32_t>> lookers_of(const std::vector<CrowdMember>
   return out;
 }
 
+/// One who annotates with the networks of a skill; the name and stream are set.
+void give_networks(CrowdMember& member, const CrowdData& labels, std::uint64_t seed, const SkillSources& sources) {
+  const std::size_t classes = labels.classes.size();
+  SimulatedAnnotator& self = member.self;
+  if (self.skill == "random") {
+    self.confusion = even_matrix(classes);
+    member.hand = make_guessing_hand(classes);
+  } else {
+    const auto found = sources.skills.find(self.skill);
+    if (found == sources.skills.end() || !found->second.proposals ||
+        found->second.proposals->images() != labels.images.size()) {
+      throw std::invalid_argument("simulated crowd: no networks for skill " + self.skill);
+    }
+    Random random(seed, kMatrixStream, member.stream);
+    self.confusion =
+        draw_matrix(dirichlet_parameters(found->second.counts, classes, sources.dirichlet_scale), classes, random);
+    member.hand = make_network_hand(self.confusion, found->second.proposals, classes);
+  }
+  set_expected_numbers(self, self.confusion, labels);
+}
+
+/// Numbers of six decimals: most of a large file.
+Json rounded(const std::vector<double>& numbers) {
+  Json out = Json::array();
+  for (const double n : numbers) out.push_back(std::round(n * 1e6) / 1e6);
+  return out;
+}
+
 }  // namespace
 
-std::vector<CrowdMember> make_members(const CrowdSpec& spec, const CrowdData& labels, std::uint64_t seed) {
+std::vector<CrowdMember> make_members(const CrowdSpec& spec, const CrowdData& labels, std::uint64_t seed,
+                                      const SkillSources& sources) {
   const ConfusionRule rule = resolve_confusion(spec.confusion, class_names(labels));
   const auto classes = static_cast<std::int64_t>(labels.classes.size());
   std::vector<CrowdMember> out;
@@ -65,12 +95,18 @@ std::vector<CrowdMember> make_members(const CrowdSpec& spec, const CrowdData& la
       const std::int64_t number = count[group.skill]++;
       CrowdMember member;
       member.stream = kDrawingStream + skills.of(group.skill) * kPerSkill + static_cast<std::uint64_t>(number);
-      Random random(seed, kBiasStream, member.stream);
-      member.self =
-          draw_annotator(group.skill + "-" + std::to_string(number + 1), group.skill, group.numbers, classes, random);
+      const std::string name = group.skill + "-" + std::to_string(number + 1);
+      if (group.network) {
+        member.self.name = name;
+        member.self.skill = group.skill;
+        give_networks(member, labels, seed, sources);
+      } else {
+        Random random(seed, kBiasStream, member.stream);
+        member.self = draw_annotator(name, group.skill, group.numbers, classes, random);
+        member.hand = make_parametric_hand(member.self, group.numbers.class_accuracy <= 0 || classes == 1, rule,
+                                           labels.classes.size());
+      }
       member.self.coverage = group.coverage;
-      member.hand = make_parametric_hand(member.self, group.numbers.class_accuracy <= 0 || classes == 1, rule,
-                                         labels.classes.size());
       out.push_back(std::move(member));
     }
   }
@@ -101,9 +137,10 @@ std::vector<std::int32_t> covered_images(const CrowdMember& member, std::size_t 
   return order;
 }
 
-void simulate_crowd(CrowdData& labels, const std::vector<CrowdMember>& members, const SimulateSettings& settings) {
+std::vector<std::int32_t> simulate_crowd(CrowdData& labels, const std::vector<CrowdMember>& members,
+                                         const SimulateSettings& settings) {
   if (!labels.annotators.empty()) throw std::invalid_argument("simulated crowd: the labels have annotators already");
-  if (members.empty()) return;
+  if (members.empty()) return {};
   for (const ImageRecord& image : labels.images) {
     if (image.width < 2 || image.height < 2) {
       throw DataError("image " + image.id.text + ": expected a width and height of at least 2 pixels, found " +
@@ -116,6 +153,7 @@ void simulate_crowd(CrowdData& labels, const std::vector<CrowdMember>& members, 
   struct Part {
     std::vector<Annotation> annotations;
     std::vector<Assignment> assignments;
+    std::vector<std::int32_t> drawn_for;
   };
   std::vector<Part> parts((labels.images.size() + kChunk - 1) / kChunk);
   parallel_chunks(labels.images.size(), kChunk, settings.threads,
@@ -130,8 +168,10 @@ void simulate_crowd(CrowdData& labels, const std::vector<CrowdMember>& members, 
                         member.hand->draw(labels, i, random, drawings);
                         const auto image = static_cast<std::int32_t>(i);
                         parts[chunk].assignments.push_back({image, k});
-                        for (const Drawing& d : drawings)
+                        for (const Drawing& d : drawings) {
                           parts[chunk].annotations.push_back({d.box, image, d.label, k});
+                          parts[chunk].drawn_for.push_back(d.object);
+                        }
                       }
                     }
                   });
@@ -140,20 +180,24 @@ void simulate_crowd(CrowdData& labels, const std::vector<CrowdMember>& members, 
     record.id.text = record.name = member.self.name;
     labels.annotators.push_back(std::move(record));
   }
+  std::vector<std::int32_t> drawn_for;
   for (Part& part : parts) {
+    drawn_for.insert(drawn_for.end(), part.drawn_for.begin(), part.drawn_for.end());
     labels.annotations.insert(labels.annotations.end(), part.annotations.begin(), part.annotations.end());
     labels.assignments.insert(labels.assignments.end(), part.assignments.begin(), part.assignments.end());
     part = {};
   }
   labels.assignments_known = true;
-  labels.finalize();
+  labels.finalize();  // annotations are in the order of the images already, and keep it
+  return drawn_for;
 }
 
 Json true_annotators(const CrowdSpec& spec, const std::vector<CrowdMember>& members, const CrowdData& labels,
-                     std::uint64_t seed) {
+                     const std::vector<std::int32_t>& drawn_for, std::uint64_t seed, const SkillSources& sources) {
   constexpr std::size_t kMostClasses = 200;  // a matrix of more would be most of the file
   std::vector<double> seen(members.size(), 0.0);
   for (const Assignment& a : labels.assignments) seen[static_cast<std::size_t>(a.annotator)] += 1;
+  const auto drawn = measure_drawings(labels, drawn_for);
   const ConfusionRule rule = resolve_confusion(spec.confusion, class_names(labels));
   Json out = {{"format", "bdc_true_annotators"}, {"version", 1}, {"seed", seed}};
   out["classes"] = class_names(labels);
@@ -161,7 +205,11 @@ Json true_annotators(const CrowdSpec& spec, const std::vector<CrowdMember>& memb
   for (const GroupSpec& g : spec.groups) {
     Json group = {{"skill", g.skill}, {"annotators", g.annotators}, {"coverage", g.coverage}};
     const std::size_t J = labels.classes.size();
-    if (J <= kMostClasses) {
+    if (g.network) {
+      group["kind"] = "network";
+      const auto source = sources.skills.find(g.skill);
+      if (J <= kMostClasses && source != sources.skills.end()) group["confusion_counts"] = source->second.counts;
+    } else if (J <= kMostClasses) {
       const bool guesses = g.numbers.class_accuracy <= 0;
       group["mean_confusion"] = guesses ? std::vector<double>(J * J, 1.0 / static_cast<double>(J))
                                         : confusion_matrix(rule, g.numbers.class_accuracy, J);
@@ -176,8 +224,13 @@ Json true_annotators(const CrowdSpec& spec, const std::vector<CrowdMember>& memb
       entry["recall"] = s.recall;
       entry["spurious_rate"] = s.spurious_rate;
       entry["class_accuracy"] = s.class_accuracy;
-      entry["bias"] = s.bias;
-      entry["noise"] = s.noise;
+      if (s.confusion.empty()) {
+        entry["bias"] = s.bias;
+        entry["noise"] = s.noise;
+      } else if (labels.classes.size() <= kMostClasses) {
+        entry["confusion"] = rounded(s.confusion);
+      }
+      entry["measured"] = to_json(drawn[k]);
     }
     out["annotators"].push_back(std::move(entry));
   }

@@ -192,13 +192,16 @@ TEST(Synth, TrueParametersStandAside) {
   CrowdData crowd = test::random_scenes(20, 3, 2);
   const CrowdSpec spec = crowd_preset("voc-mix");
   const auto members = make_members(spec, crowd, 2);
-  simulate_crowd(crowd, members, {2, false, 0});
-  const Json aside = true_annotators(spec, members, crowd, 2);
+  const auto drawn_for = simulate_crowd(crowd, members, {2, false, 0});
+  const Json aside = true_annotators(spec, members, crowd, drawn_for, 2);
   ASSERT_EQ(aside["annotators"].size(), 25u);
   EXPECT_EQ(aside["annotators"][0]["id"], "expert-1");
   EXPECT_EQ(aside["annotators"][0]["images"], 20);
   EXPECT_EQ(aside["annotators"][24]["class_accuracy"], 0.55);
   EXPECT_EQ(aside["groups"][0]["mean_confusion"].size(), 9u);
+  for (const Json& who : aside["annotators"]) {
+    EXPECT_GT(who["measured"]["box_iou"], who["skill"] == "expert" ? 0.8 : 0.6);
+  }
 }
 
 TEST(Synth, ASpecSaysWhatIsWrongWithIt) {

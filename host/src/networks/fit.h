@@ -1,0 +1,43 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "synth/network_settings.h"
+
+namespace torch::nn {
+class Module;
+}
+
+namespace bdc::host {
+
+/// What to tell people while networks are trained and used; either may be empty.
+struct NetworkProgress {
+  std::function<void(const std::string&)> line;  ///< a line that stays
+  std::function<void(const std::string&)> live;  ///< where things stand now
+
+  void say(const std::string& text) const {
+    if (line) line(text);
+  }
+  void show(const std::string& text) const {
+    if (live) live(text);
+  }
+};
+
+/// Trains a module that stands on its device on `items` things, in an order drawn anew every epoch. loss_of: the
+/// differentiable loss of a batch of them, at least two. The learning rate warms up over 20 steps, or a tenth of all if
+/// that is less. `name` stands in progress and messages. All randomness comes from `seed` and LibTorch's default
+/// generator. Throws UserError (exit 9) when the loss is not finite.
+void fit(torch::nn::Module& module, const NetworkTraining& how, std::int64_t items, std::uint64_t seed,
+         const std::string& name, const std::function<torch::Tensor(const std::vector<std::int64_t>&)>& loss_of,
+         const NetworkProgress& progress);
+
+/// Copies the weights to start from, where `how` names some, into the module. Throws UserError (exit 4) when they
+/// cannot be read or none fits.
+void load_start_weights(torch::nn::Module& module, const NetworkTraining& how, const std::string& name,
+                        const NetworkProgress& progress);
+
+}  // namespace bdc::host

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "networks/classifier.h"
+#include "synth/network_settings.h"
+
+namespace frcnn {
+class ProposalNetwork;
+}
+
+namespace bdc::host {
+
+/// The trained networks of one skill and what was measured of the classifier.
+struct TrainedSkill {
+  SkillNetworks settings;
+  std::vector<std::string> classes;  ///< names, without background
+  std::vector<double> counts;        ///< SkillSource::counts
+  Classifier classifier;
+  std::shared_ptr<frcnn::ProposalNetwork> rpn;
+};
+
+/// Writes folder/<skill>/: networks.json, classifier.safetensors, rpn.safetensors. The folder of a skill appears
+/// complete or not at all. Throws UserError (exit 3) when the skill's name cannot be that of a folder, DataError when
+/// it is there already.
+void save_skill(const std::filesystem::path& folder, const std::string& skill, const TrainedSkill& trained);
+
+/// Reads what save_skill wrote; none when there is no folder of that skill. `wanted` is what the user said of the skill
+/// (parse_skill_networks); what it says must be true of the file. Throws UserError (exit 4) when a file is missing,
+/// damaged or hostile, when classes or settings are others, or weights do not fit them or are not finite.
+[[nodiscard]] std::optional<TrainedSkill> load_skill(const std::filesystem::path& folder, const std::string& skill,
+                                                     const std::vector<std::string>& classes, const Json& wanted);
+
+}  // namespace bdc::host

@@ -1,0 +1,42 @@
+#include "frcnn/proposal_network.h"
+
+#include <stdexcept>
+
+#include "two_stage/modules.h"
+
+namespace frcnn {
+
+ProposalNetwork::ProposalNetwork(const ProposalNetworkOptions& options)
+    : anchors_(options.anchors), transform_(options.transform) {
+  if (options.anchors.sizes.size() != 5) {
+    throw std::invalid_argument("frcnn: anchors for " + std::to_string(options.anchors.sizes.size()) +
+                                " levels, expected 5");
+  }
+  body_ = two_stage::register_at(*this, "backbone.body", std::make_shared<ResNet>(options.backbone));
+  body_->train_last(options.trainable_layers);
+  pyramid_ = two_stage::register_at(
+      *this, "backbone.fpn", std::make_shared<two_stage::FeaturePyramid>(body_->channels(), options.pyramid_channels));
+  rpn_ = two_stage::register_at(
+      *this, "rpn.head", std::make_shared<two_stage::RpnHead>(options.pyramid_channels, options.anchors.per_cell()));
+}
+
+NetworkInput ProposalNetwork::input(const Tensor& pixels, const std::vector<ImageSize>& contents) const {
+  return transform(pixels, contents, transform_);
+}
+
+std::unique_ptr<Scene> ProposalNetwork::forward(const Tensor& pixels, const std::vector<ImageSize>& contents) {
+  NetworkInput in = input(pixels, contents);
+  auto scene = std::make_unique<Scene>();
+  scene->features = pyramid_->forward(body_->forward(in.pixels));
+  for (Tensor& level : scene->features) level = two_stage::at_least_float32(level);
+  std::vector<ImageSize> grids;
+  for (const Tensor& level : scene->features) grids.push_back({level.size(2), level.size(3)});
+  const Tensor anchors = two_stage::grid_anchors(
+      anchors_, grids, two_stage::strides_of({in.pixels.size(2), in.pixels.size(3)}, grids), pixels.device());
+  scene->rpn = two_stage::flatten(rpn_->forward(scene->features), anchors);
+  scene->sizes = std::move(in.sizes);
+  scene->scale = in.scale;
+  return scene;
+}
+
+}  // namespace frcnn
