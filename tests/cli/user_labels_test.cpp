@@ -134,4 +134,99 @@ TEST(Predict, EveryBoxIsClippedToItsImageInEveryOutput) {
   EXPECT_TRUE(fs::exists(user.folder.path() / "drawn/1.png"));
 }
 
+/// A detector trained for one epoch on eight images of shapes in images/, whose true boxes are in truth.json.
+struct TrainedOnShapes {
+  TrainedOnShapes() {
+    EXPECT_EQ(run_host({"synth", "--shapes", "8", "--classes", "3", "--preset", "voc-full", "-q", "-o", "crowd.json",
+                        "--write-images", "images", "--write-truth", "truth.json"},
+                       folder.path())
+                  .exit_code,
+              0);
+    trained = run_host({"--plugin", "minimal", "--hook", "bdc", "--data", "crowd.json", "--images", "images", "--set",
+                        "train.epochs=1", "--set", "output.name=run"},
+                       folder.path());
+    EXPECT_EQ(trained.exit_code, 0) << trained.err;
+    truth = Json::parse(read_file(folder.path() / "truth.json"));
+  }
+  bdc::test::Outcome val(const std::string& labels) const {
+    return run_host(
+        {"val", "runs/run", "--json", "-q", "--set", "data.val_labels=" + labels, "--set", "data.val_images=images"},
+        folder.path());
+  }
+  TemporaryFolder folder;
+  bdc::test::Outcome trained;
+  Json truth;
+};
+
+std::size_t objects_of(const Json& judged) {
+  std::size_t sum = 0;
+  for (const auto& c : judged["classes"]) sum += c["objects"].get<std::size_t>();
+  return sum;
+}
+
+TEST(UserLabels, WhatWasLearntOfTheAnnotatorsIsShown) {
+  const TrainedOnShapes user;
+  EXPECT_TRUE(has(user.trained.out, "What was learnt of the annotators:\n")) << user.trained.out;
+  EXPECT_TRUE(has(user.trained.out, "average-10")) << user.trained.out;
+}
+
+TEST(UserLabels, ImagesWithBrokenPixelsCountForNothingInValAndPredict) {
+  const TrainedOnShapes user;
+  std::size_t left = 0;
+  Json broken = Json::array();
+  for (std::size_t i = 0; i < user.truth["images"].size(); ++i) {
+    const Json& image = user.truth["images"][i];
+    const fs::path file = user.folder.path() / "images" / image["file_name"].get<std::string>();
+    if (i % 2 == 0) {
+      fs::resize_file(file, fs::file_size(file) / 2);
+      broken.push_back(file.stem().string());
+      continue;
+    }
+    for (const auto& a : user.truth["annotations"]) left += a["image_id"] == image["id"] ? 1 : 0;
+  }
+  const auto outcome = user.val("truth.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json judged = Json::parse(outcome.out);
+  EXPECT_EQ(judged["images"], 8);
+  EXPECT_EQ(judged["broken_images"], 4);
+  EXPECT_EQ(objects_of(judged), left);
+
+  const auto predicted = run_host({"predict", "runs/run", "images", "-o", "found.json", "--yolo", "yolo", "--pictures",
+                                   "drawn", "--min-score", "0"},
+                                  user.folder.path());
+  ASSERT_EQ(predicted.exit_code, 0) << predicted.err;
+  EXPECT_TRUE(has(predicted.out, "4 images cannot be read and are left out")) << predicted.out;
+  EXPECT_EQ(Json::parse(read_file(user.folder.path() / "found.json"))["images"].size(), 4u);
+  for (const auto& stem : broken) {
+    EXPECT_FALSE(fs::exists(user.folder.path() / "yolo" / (stem.get<std::string>() + ".txt")));
+    EXPECT_FALSE(fs::exists(user.folder.path() / "drawn" / (stem.get<std::string>() + ".png")));
+  }
+}
+
+TEST(UserLabels, ValMatchesClassesByNameAndSomeMayBeMissing) {
+  TrainedOnShapes user;
+  const Json first = user.truth["categories"][0];
+  Json fewer = user.truth;
+  fewer["categories"] = {user.truth["categories"][2], user.truth["categories"][1]};
+  fewer["annotations"] = Json::array();
+  for (const auto& a : user.truth["annotations"]) {
+    if (a["category_id"] != first["id"]) fewer["annotations"].push_back(a);
+  }
+  user.folder.write("fewer.json", fewer.dump());
+  const auto outcome = user.val("fewer.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json judged = Json::parse(outcome.out);
+  ASSERT_EQ(judged["classes"].size(), 3u);
+  EXPECT_EQ(judged["classes"][0]["name"], first["name"]);
+  EXPECT_EQ(judged["classes"][0]["objects"], 0);
+  EXPECT_EQ(objects_of(judged), fewer["annotations"].size());
+
+  fewer["categories"][0]["name"] = "zebra";
+  user.folder.write("other.json", fewer.dump());
+  const auto refused = user.val("other.json");
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_TRUE(has(refused.err, "other.json: class 'zebra' is not among the classes of the training labels"))
+      << refused.err;
+}
+
 }  // namespace

@@ -105,6 +105,15 @@ CrowdData read_labels(const Json& config, const std::string& labels, const std::
   return data;
 }
 
+std::vector<ClassRecord> class_records(const std::vector<std::string>& names) {
+  std::vector<ClassRecord> out(names.size());
+  for (std::size_t j = 0; j < names.size(); ++j) {
+    out[j].id = {std::to_string(j + 1), true};
+    out[j].name = names[j];
+  }
+  return out;
+}
+
 /// Numbers the classes of `labels` as `classes` does, by name. Throws DataError for a name that is not there.
 void use_classes(CrowdData& labels, const std::vector<ClassRecord>& classes, const std::string& source) {
   std::map<std::string, std::int32_t> known;
@@ -167,12 +176,13 @@ void warn_of_evaluation(OpenedData& data) {
   }
 }
 
-OpenedData open_files(const Json& config) {
+OpenedData open_files(const Json& config, const std::vector<std::string>& classes) {
   check_keys(config);
   const std::string labels_path = text(config, "labels"), images = text(config, "images");
   OpenedData out;
   CrowdData labels = read_labels(config, labels_path, images);
   if (const std::string truth = text(config, "truth"); !truth.empty()) (void)attach_truth(labels, truth);
+  if (!classes.empty()) use_classes(labels, class_records(classes), labels_path);
   Shared train = open_folder(config, labels, images, out.warnings),
          test = std::make_shared<SubsetData>(train, std::vector<std::int64_t>{});
   if (const std::string val = text(config, "val_labels"); !val.empty()) {
@@ -192,7 +202,7 @@ OpenedData open_files(const Json& config) {
   }
   out.description = std::to_string(out.train->size()) + " images of " + images;
   if (const auto people = out.train->labels().annotators.size(); people > 0) {
-    out.description += " with boxes of " + std::to_string(people) + " annotators";
+    out.description += " with boxes of " + std::to_string(people) + (people == 1 ? " annotator" : " annotators");
   }
   warn_of_evaluation(out);
   return out;
@@ -221,11 +231,12 @@ bool has_true_boxes(const CrowdData& labels) {
   return std::any_of(labels.truth.begin(), labels.truth.end(), [](const TruthBox& t) { return !t.is_crowd; });
 }
 
-OpenedData open_data(const Json& given) {
+OpenedData open_data(const Json& given, const std::vector<std::string>& classes) {
   const Json config = with_crowd_for_hooks(given);
   const std::string source = text(config, "source");
   const bool named = !text(config, "labels").empty() || !text(config, "images").empty();
-  OpenedData data = source == "files" || (source == "auto" && named) ? open_files(config) : open_shapes(config);
+  OpenedData data =
+      source == "files" || (source == "auto" && named) ? open_files(config, classes) : open_shapes(config);
   if (augment_settings(config).mosaic > 0 && !data.train->labels().annotators.empty()) {
     throw UserError(
         ExitCode::config,

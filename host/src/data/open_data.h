@@ -23,8 +23,10 @@ struct OpenedData {
 
 /// Opens what the keys data.* of a resolved config say. The built-in shapes have no annotators unless asked for; when
 /// a built-in hook needs some, a mixed crowd of ten labels them. Labels and images are checked as ImageFolderData says.
+/// `classes`: names of a detector's classes; those of the label files are numbered as they are, by name, and may be
+/// fewer. Empty: as the training labels have them.
 /// Throws UserError (exit 3) when keys do not fit together, DataError when files are wrong.
-[[nodiscard]] OpenedData open_data(const Json& config);
+[[nodiscard]] OpenedData open_data(const Json& config, const std::vector<std::string>& classes = {});
 
 /// Whether there is a true box that detections can be judged by.
 [[nodiscard]] bool has_true_boxes(const CrowdData& labels);

@@ -55,11 +55,16 @@ void predict_all(DetectorHandle& detector, const Dataset& data, std::int64_t inp
 
 CocoEvalResult evaluate(DetectorHandle& detector, const Dataset& data, std::int64_t input_size, std::int64_t batch_size,
                         const plugin::DecodeOptions& limits, const std::function<void(std::int64_t)>& progress) {
-  const auto rank = rank_by_id(data.labels().images);
+  const CrowdData& labels = data.labels();
+  const auto rank = rank_by_id(labels.images);
   std::vector<CocoDetection> detections;
+  std::vector<char> judged(labels.images.size(), 0);  // those that can be read and that the truth covers
   std::int64_t done = 0;
-  const auto J = data.labels().classes.size();
+  const auto J = labels.classes.size();
   predict_all(detector, data, input_size, batch_size, limits, [&](std::size_t image, const DetectedBoxes& seen) {
+    if (progress) progress(++done);
+    if (!labels.truth_covers.empty() && labels.truth_covers[image] == 0) return;
+    judged[image] = 1;
     for (std::size_t n = 0; n < seen.box.size(); ++n) {
       const double* probs = seen.class_probs.data() + n * J;
       const double* best = std::max_element(probs, probs + J);
@@ -69,12 +74,10 @@ CocoEvalResult evaluate(DetectorHandle& detector, const Dataset& data, std::int6
                             rank[image],
                             static_cast<std::int32_t>(best - probs)});
     }
-    if (progress) progress(++done);
   });
   CocoEvalOptions options;
   options.curve_ious = {0.5};
-  return coco_evaluate(detections, coco_truth(data.labels()), data.labels().images.size(), data.labels().classes.size(),
-                       options);
+  return coco_evaluate(detections, coco_truth(labels, judged), labels.images.size(), J, options);
 }
 
 }  // namespace bdc::host

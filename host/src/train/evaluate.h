@@ -16,7 +16,8 @@ void predict_all(DetectorHandle& detector, const Dataset& data, std::int64_t inp
                  const std::function<void(std::size_t image, const DetectedBoxes&)>& sink);
 
 /// Runs the detector over a data set (evaluation mode, no gradient) and judges its detections against the truth with
-/// COCO's rules. `progress` gets the number of images done. The module's mode is put back.
+/// COCO's rules. Broken images count for nothing, nor do their true boxes. `progress` gets the number of images done.
+/// The module's mode is put back.
 [[nodiscard]] CocoEvalResult evaluate(DetectorHandle& detector, const Dataset& data, std::int64_t input_size,
                                       std::int64_t batch_size, const plugin::DecodeOptions& limits,
                                       const std::function<void(std::int64_t)>& progress = {});

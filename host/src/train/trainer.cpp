@@ -201,6 +201,10 @@ void Trainer::tell_broken_images() {
   }
   for (std::size_t n = 0; n < std::min(kMost, fresh.size()); ++n) parts_.progress.line("left out: " + fresh[n]);
   if (fresh.size() > kMost) parts_.progress.line("left out: " + std::to_string(fresh.size() - kMost) + " more");
+  if (!fresh.empty()) {
+    parts_.progress.line(std::to_string(told_broken_.size()) + (told_broken_.size() == 1 ? " image" : " images") +
+                         " left out so far");
+  }
 }
 
 void Trainer::run_batch(Batch& batch) {

@@ -11,7 +11,9 @@
 #include "config/config.h"
 #include "data/image_list.h"
 #include "data/open_data.h"
+#include "data/subset_data.h"
 #include "pictures/picture.h"
+#include "text/nearest.h"
 #include "text/table.h"
 #include "train/evaluate.h"
 #include "train/run_pictures.h"
@@ -62,6 +64,20 @@ Targets as_targets(Predictions p) {
   return t;
 }
 
+/// Names with commas between.
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + printable(name, 40);
+  return out;
+}
+
+/// Names the images that cannot be read. Returns how many they are.
+std::size_t tell_broken(const Dataset& data, Progress& progress) {
+  const std::vector<std::string> broken = data.broken_images();
+  for (const std::string& what : broken) progress.line("left out: " + what);
+  return broken.size();
+}
+
 /// One text file per image: class cx cy w h score, as shares of the image.
 void write_yolo(const fs::path& folder, const Targets& found, const CrowdData& labels) {
   fs::create_directories(folder);
@@ -83,17 +99,12 @@ void write_yolo(const fs::path& folder, const Targets& found, const CrowdData& l
   write_file_atomically(folder / "classes.txt", names);
 }
 
-void write_pictures(const fs::path& folder, const Targets& found, const ImageListData& data) {
+void write_pictures(const fs::path& folder, const Targets& found, const Dataset& data) {
   fs::create_directories(folder);
   const CrowdData& labels = data.labels();
   const std::vector<std::string> files = flat_names(labels.images, ".png");
   for (std::size_t i = 0; i < labels.images.size(); ++i) {
-    cv::Mat image;
-    try {
-      image = data.image(static_cast<std::int64_t>(i));
-    } catch (const BrokenImage&) {
-      continue;
-    }
+    const cv::Mat image = data.image(static_cast<std::int64_t>(i));
     const int factor = enlargement(image);
     cv::Mat picture = enlarged(image, factor);
     std::vector<DrawnBox> drawn;
@@ -129,7 +140,7 @@ Validation validate_run(const fs::path& run, const std::vector<std::string>& set
     source["role"] = "truth";
     source["source"] = "files";
   }
-  OpenedData data = open_data(config);
+  OpenedData data = open_data(config, own_files ? trained.classes : std::vector<std::string>{});
   if (own_files) data.test = data.train;
   if (data.test->size() == 0) {
     throw UserError(
@@ -146,7 +157,8 @@ Validation validate_run(const fs::path& run, const std::vector<std::string>& set
   Validation out;
   out.class_names = class_names(data.test->labels());
   if (out.class_names != trained.classes) {
-    throw UserError(ExitCode::data, "the labels have other classes than the detector was trained for");
+    throw UserError(ExitCode::data, "the labels have other classes (" + listed(out.class_names) +
+                                        ") than the detector was trained for (" + listed(trained.classes) + ")");
   }
   out.weights = trained.from;
   out.images = data.test->size();
@@ -156,7 +168,7 @@ Validation validate_run(const fs::path& run, const std::vector<std::string>& set
                               progress.live("evaluating " + std::to_string(done) + "/" + std::to_string(out.images));
                             });
   progress.finish();
-  for (const std::string& broken : data.test->broken_images()) progress.line("left out: " + broken);
+  out.broken = static_cast<std::int64_t>(tell_broken(*data.test, progress));
   if (!picture.empty()) write_precision_recall(picture, out.evaluation, out.class_names);
   return out;
 }
@@ -165,30 +177,32 @@ PredictSummary predict_images(const PredictRequest& request, const Catalog& cata
   TrainedDetector trained = open_trained(request.run, catalog, request.device);
   TrainSettings settings = train_settings(with_sets(trained.config, {}));
   settings.limits.min_score = request.min_score;
-  const ImageListData data(find_images(request.images), trained.classes);
+  const auto data = std::make_shared<ImageListData>(find_images(request.images), trained.classes);
   progress.line("predicting with " + trained.from);
   Predictions out;
   out.num_classes = static_cast<int>(trained.classes.size());
   out.begin.assign(1, 0);
-  PredictSummary summary;
+  std::vector<std::int64_t> read;  // all but the broken ones
   const double started = now_seconds();
-  predict_all(*trained.detector, data, settings.input_size, settings.batch_size, settings.limits,
+  predict_all(*trained.detector, *data, settings.input_size, settings.batch_size, settings.limits,
               [&](std::size_t image, const DetectedBoxes& seen) {
-                out.begin.resize(image + 1, out.box.size());  // images that were left out have no boxes
-                append_inside(seen, data.labels().images[image], out);
+                append_inside(seen, data->labels().images[image], out);
                 out.begin.push_back(out.box.size());
-                progress.live("image " + std::to_string(++summary.images) + "/" + std::to_string(data.size()));
+                read.push_back(static_cast<std::int64_t>(image));
+                progress.live("image " + std::to_string(read.size()) + "/" + std::to_string(data->size()));
               });
-  out.begin.resize(data.labels().images.size() + 1, out.box.size());
+  PredictSummary summary;
+  summary.images = read.size();
   summary.seconds = now_seconds() - started;
   summary.objects = out.box.size();
   progress.finish();
-  for (const std::string& broken : data.broken_images()) progress.line("left out: " + broken);
+  summary.broken = tell_broken(*data, progress);
   if (summary.images == 0) throw UserError(ExitCode::data, "none of the images can be read; nothing was written");
   const Targets found = as_targets(std::move(out));
-  if (!request.coco_file.empty()) write_targets(found, data.labels(), request.coco_file);
-  if (!request.yolo_folder.empty()) write_yolo(request.yolo_folder, found, data.labels());
-  if (!request.picture_folder.empty()) write_pictures(request.picture_folder, found, data);
+  const SubsetData kept(data, std::move(read));
+  if (!request.coco_file.empty()) write_targets(found, kept.labels(), request.coco_file);
+  if (!request.yolo_folder.empty()) write_yolo(request.yolo_folder, found, kept.labels());
+  if (!request.picture_folder.empty()) write_pictures(request.picture_folder, found, kept);
   return summary;
 }
 

@@ -14,8 +14,8 @@ namespace bdc::host {
 struct Validation {
   CocoEvalResult evaluation;
   std::vector<std::string> class_names;
-  std::string weights;  ///< where they came from
-  std::int64_t images = 0;
+  std::string weights;                  ///< where they came from
+  std::int64_t images = 0, broken = 0;  ///< broken: of them, not judged because they cannot be read
 };
 
 /// Judges a run folder or weight file on the evaluation images of its config, changed by `sets` (--set). picture: PNG
@@ -35,6 +35,7 @@ struct PredictRequest {
 
 struct PredictSummary {
   std::size_t objects = 0, images = 0;
+  std::size_t broken = 0;  ///< images that cannot be read; they are in none of the outputs
   double seconds = 0;
 };
 

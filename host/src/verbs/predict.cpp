@@ -19,6 +19,7 @@ int predict(const PredictRequest& request, bool quiet, const SearchRequest& sear
   if (quiet) return 0;
   std::cout << summary.objects << " objects in " << summary.images << " images, "
             << fixed(static_cast<double>(summary.images) / std::max(summary.seconds, 1e-9), 1) << " images/s\n";
+  if (summary.broken > 0) std::cout << summary.broken << " images cannot be read and are left out\n";
   if (!request.coco_file.empty()) std::cout << "COCO file: " << request.coco_file << "\n";
   if (!request.yolo_folder.empty()) std::cout << "YOLO text: " << request.yolo_folder << "\n";
   if (!request.picture_folder.empty()) std::cout << "pictures: " << request.picture_folder << "\n";
@@ -45,6 +46,7 @@ void add_predict(CLI::App& app, Action& action) {
       ->type_name("DEVICE");
   verb->add_flag("-q,--quiet", *quiet, "no progress, no summary");
   verb->footer(
+      "Category ids count from 1 in the order of the classes in training; eval matches classes by name.\n"
       "Example:\n"
       "  bdc-host predict runs/yolov7-1 photos/ -o found.json --pictures found/");
   verb->callback([=, &action] { action = [=] { return predict(*request, *quiet, *search); }; });

@@ -23,6 +23,9 @@ extern "C" void on_signal(int number) {
   if (stop_asked.exchange(true)) std::signal(number, SIG_DFL);  // a third one ends the program at once
 }
 
+/// So many of the best and of the worst annotators are shown; annotators.json has all.
+constexpr std::size_t kAnnotatorEnds = 10;
+
 void print_report(const RunReport& report) {
   if (report.fit.evaluation) {
     std::cout << "\nOn held-out images:\n";
@@ -31,9 +34,15 @@ void print_report(const RunReport& report) {
     std::cout << "\nAP was not measured: the " << report.unjudged_images << " held-out images have no true boxes\n";
   }
   std::ifstream learnt(report.folder / "annotators.json");
-  if (learnt && !report.simulated.empty()) {
-    std::cout << "\nWhat was learnt of the annotators (and what is true of them):\n";
-    print_simulated(std::cout, read_annotator_posteriors(learnt, "annotators.json"), report.simulated);
+  if (learnt) {
+    const AnnotatorPosteriors posteriors = read_annotator_posteriors(learnt, "annotators.json");
+    std::cout << "\nWhat was learnt of the annotators"
+              << (report.simulated.empty() ? ":" : " (and what is true of them):") << "\n";
+    if (report.simulated.empty()) {
+      print_annotators(std::cout, posteriors, kAnnotatorEnds);
+    } else {
+      print_simulated(std::cout, posteriors, report.simulated);
+    }
   }
   if (!report.fit.interrupted) {
     std::cout << "\npictures: " << (report.folder / "learning_curve.png").string()

@@ -21,16 +21,23 @@ int val(const Flags& flags, const SearchRequest& search) {
       validate_run(flags.what, flags.sets, flags.picture, flags.device, Catalog::read(search), progress);
   const CocoEvalResult& evaluation = result.evaluation;
   if (flags.json) {
-    Json out = {{"weights", result.weights}, {"images", result.images}};
+    Json out = {{"weights", result.weights}, {"images", result.images}, {"broken_images", result.broken}};
     for (std::size_t i = 0; i < evaluation.stats.size(); ++i) out[coco_stat_names()[i]] = evaluation.stats[i];
     for (std::size_t c = 0; c < result.class_names.size(); ++c) {
       const auto& one = evaluation.classes[c];
-      out["classes"].push_back({{"name", result.class_names[c]}, {"AP", one.ap}, {"AP50", one.ap50}});
+      out["classes"].push_back({{"name", result.class_names[c]},
+                                {"AP", one.ap},
+                                {"AP50", one.ap50},
+                                {"AP75", one.ap75},
+                                {"objects", one.truth_count}});
     }
     std::cout << out.dump(2) << "\n";
     return 0;
   }
   print_evaluation(std::cout, evaluation, result.class_names);
+  if (result.broken > 0) {
+    std::cout << result.broken << " of " << result.images << " images cannot be read; their objects do not count\n";
+  }
   if (!flags.picture.empty()) std::cout << "\nprecision and recall: " << flags.picture << "\n";
   return 0;
 }
