@@ -63,6 +63,8 @@ TEST(Train, HalfPrecisionAndDevicesAreOnlyWhereTheyAreKnownToWork) {
   const auto device = run_host(small_run({"--device", "gpu"}), folder.path());
   EXPECT_EQ(device.exit_code, 3);
   EXPECT_NE(device.err.find("expected auto, cpu, cuda or cuda:N, found 'gpu'"), std::string::npos) << device.err;
+  const auto missing = run_host(small_run({"--device", "cuda:900"}), folder.path());
+  EXPECT_EQ(missing.exit_code, 8) << missing.err;
   EXPECT_FALSE(fs::exists(folder.path() / "runs")) << "nothing was begun";
   for (const char* plugin : {"yolov7", "frcnn"}) {
     const auto trained =
