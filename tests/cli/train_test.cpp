@@ -180,6 +180,20 @@ TEST(Train, AFileThatCannotBeWrittenWholeIsToldOnceAndTheCheckpointStaysAsItWas)
   EXPECT_TRUE(read_file(file) == before);
 }
 
+TEST(Train, CheckpointsServeAsWeightFiles) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_host(small_run({"-q"}), folder.path()).exit_code, 0);
+  const auto last = folder.path() / "runs/minimal-1/last.safetensors";
+  for (const char* name : {"last", "previous", "best"}) {
+    const std::string file = "runs/minimal-1/" + std::string(name) + ".safetensors";
+    const auto judged = run_host({"val", file, "--json"}, folder.path());
+    EXPECT_EQ(judged.exit_code, 0) << judged.err;
+    EXPECT_NE(judged.err.find("evaluating " + file), std::string::npos) << judged.err;
+  }
+  fs::resize_file(last, fs::file_size(last) - 4);
+  EXPECT_EQ(run_host({"val", "runs/minimal-1/last.safetensors"}, folder.path()).exit_code, 4);
+}
+
 TEST(Train, AHookFromAPluginTakesPart) {
   const TemporaryFolder folder;
   const auto plain = run_host(small_run({"-q", "--set", "output.name=plain"}), folder.path());

@@ -93,11 +93,15 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
   write_safetensors(path, file);
 }
 
+bool is_checkpoint(const TensorFile& file) {
+  const auto format = file.metadata.find("format");
+  return format != file.metadata.end() && format->second == kFormat;
+}
+
 Checkpoint read_checkpoint(const std::filesystem::path& path) {
   TensorFile file = read_safetensors(path);
   const auto fail = [&](const std::string& what) -> UserError { return {ExitCode::data, path.string() + ": " + what}; };
-  if (file.metadata["format"] != kFormat)
-    throw fail("is not a checkpoint of this version (expected " + std::string(kFormat) + ")");
+  if (!is_checkpoint(file)) throw fail("is not a checkpoint of this version (expected " + std::string(kFormat) + ")");
   if (file.metadata["checksum"] != checksum_of(file)) throw fail("is damaged: its checksum does not fit");
   Checkpoint out;
   try {

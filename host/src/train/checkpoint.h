@@ -7,6 +7,7 @@
 
 #include "config/json_file.h"
 #include "train/optimizer.h"
+#include "train/safetensors.h"
 
 namespace bdc::host {
 
@@ -38,6 +39,8 @@ struct Checkpoint {
 };
 
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+/// Whether the file says that it is a checkpoint of this version.
+[[nodiscard]] bool is_checkpoint(const TensorFile& file);
 /// Throws UserError (exit 4) when the file is no checkpoint of this program or is damaged.
 [[nodiscard]] Checkpoint read_checkpoint(const std::filesystem::path& path);
 
