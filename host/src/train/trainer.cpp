@@ -185,10 +185,11 @@ void Trainer::show_progress() {
     if (name != "loss") losses += (losses.empty() ? "" : ", ") + name + " " + fixed(sum / count, 3);
   }
   parts_.progress.live("epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs) + "  step " +
-                       std::to_string(at_.position) + "/" + std::to_string(batches_per_epoch_) + "  loss " +
-                       fixed(loss_sums_["loss"] / count, 3) + (losses.empty() ? "" : " (" + losses + ")") + "  " +
-                       fixed(static_cast<double>(images_done_) / elapsed, 0) + " images/s  ETA " +
-                       clock_text(left / rate) + "  " + memory_text());
+                           std::to_string(at_.position) + "/" + std::to_string(batches_per_epoch_) + "  loss " +
+                           fixed(loss_sums_["loss"] / count, 3),
+                       losses.empty() ? "" : " (" + losses + ")",
+                       "  " + fixed(static_cast<double>(images_done_) / elapsed, 0) + " images/s  ETA " +
+                           clock_text(left / rate) + "  " + memory_text());
 }
 
 void Trainer::tell_broken_images() {
