@@ -5,6 +5,7 @@
 #include <torch/utils.h>
 
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include "app/user_error.h"
@@ -228,7 +229,7 @@ void Trainer::run_batch(Batch& batch) {
   clock_.begin("loss");
   const plugin::LossTerms terms = parts_.detector.loss(*activations, batch.targets);
   const double loss = terms.total.item<double>();
-  if (loss_scale_.is_exhausted()) require_finite(loss, batch.images);
+  if (loss_scale_.is_exhausted()) require_finite(loss, batch.images, at_.position + 1);
   if (pending_ == 0) optimizer_.zero_grad();
   stage_ = "backward of plugin " + parts_.detector.name();
   clock_.begin("backward");
@@ -253,7 +254,7 @@ void Trainer::run_optimizer(const plugin::Images& images) {
   stage_ = "optimiser step";
   const double rate = settings_.learning_rate.at(at_.step, steps_per_epoch_ * settings_.epochs);
   const double norm = optimizer_.step(rate, loss_scale_.factor());
-  if (loss_scale_.is_exhausted()) require_finite(norm, images);
+  if (loss_scale_.is_exhausted()) require_finite(norm, images, at_.position);
   loss_scale_.after_step(std::isfinite(norm));
   if (std::isfinite(norm)) ema_.update();
   pending_ = 0;
@@ -275,19 +276,27 @@ plugin::DecodeOptions Trainer::hook_limits() const {
   return limits;
 }
 
-void Trainer::require_finite(double value, const plugin::Images& images) {
+void Trainer::require_finite(double value, const plugin::Images& images, std::int64_t step) {
   if (std::isfinite(value)) return;
-  Json report = {{"epoch", at_.epoch}, {"step", at_.step}, {"images", Json::array()}};
+  Json report = {{"epoch", at_.epoch + 1}, {"step", step}, {"global_step", at_.step + 1}, {"images", Json::array()}};
   for (const auto& meta : images.meta) {
-    report["images"].push_back(parts_.train.labels().images[static_cast<std::size_t>(meta.index)].id.text);
+    const ImageRecord& image = parts_.train.labels().images[static_cast<std::size_t>(meta.index)];
+    Json entry = Json::object();
+    entry["id"] = image.id.text;
+    entry["file"] = image.file;
+    report["images"].push_back(std::move(entry));
   }
   const auto file = parts_.folder / "non_finite.json";
-  write_file_atomically(file, report.dump(2) + "\n");
+  write_file_atomically(file, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  char lower[32];
+  std::snprintf(lower, sizeof(lower), "%.3g", settings_.learning_rate.start / 10);
   throw UserError(ExitCode::non_finite,
                   "the loss or its gradient is not finite in epoch " + std::to_string(at_.epoch + 1) + ", step " +
-                      std::to_string(at_.position + 1) + "; the batch's images are in " + file.string() +
-                      "\n  advice: a lower train.learning_rate, a smaller train.clip_norm, or a look at "
-                      "those images; the last checkpoint is from before this step");
+                      std::to_string(step) + "; the batch's images are in " + file.string() +
+                      "\n  advice: look at those images, or begin a new run with a lower learning rate (or a smaller "
+                      "train.clip_norm):\n    bdc-host train --config " +
+                      (parts_.folder / "config.json").string() + " --set output.name= --set train.learning_rate=" +
+                      lower + "\n  --resume would come to the same step again: a run keeps its settings");
 }
 
 std::optional<CocoEvalResult> Trainer::evaluate_epoch() {

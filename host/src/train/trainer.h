@@ -69,7 +69,7 @@ class Trainer {
   Trainer(TrainerParts parts, const TrainSettings& settings);
 
   /// Trains from the start or from a checkpoint. Throws UserError: exit 7 from plugins and hooks, exit 9 when the loss
-  /// is not finite (the batch's image ids are in non_finite.json in the run folder).
+  /// is not finite (the batch's images are in non_finite.json in the run folder).
   FitResult fit(const Checkpoint* resume = nullptr);
 
   /// What the detector, with the mean weights where they are kept, sees in each training image: in order, in the
@@ -87,7 +87,8 @@ class Trainer {
   [[nodiscard]] bool has_lost_patience() const;
   void restore(const Checkpoint& checkpoint);
   void save();
-  void require_finite(double loss, const plugin::Images& images);
+  /// step: of the epoch, counted from 1.
+  void require_finite(double value, const plugin::Images& images, std::int64_t step);
   void show_progress();
   void tell_broken_images();
   [[nodiscard]] plugin::DecodeOptions hook_limits() const;

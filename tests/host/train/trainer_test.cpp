@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <torch/nn.h>
 
+#include <limits>
+
 #include "app/user_error.h"
 #include "config/options.h"
 #include "host/train/recording_hook.h"
@@ -124,6 +126,44 @@ TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheBitsOfAnUnbrokenRun) {
     for (const auto& [name, tensor] : module_state(second.detector.module()))
       EXPECT_TRUE(torch::equal(tensor, expected.at(name))) << name;
     EXPECT_EQ(second.recorder->steps, 4);
+  }
+}
+
+TEST(Trainer, ALossThatIsNotFiniteIsPlacedAlikeInTheMessageAndTheFile) {
+  SmallRun run;
+  run.settings.evaluate_every = 5;
+  struct Spoil : plugin::TrainingHook {
+    explicit Spoil(torch::nn::Module& spoilt) : module(spoilt) {}
+    void after_step(plugin::RunContext&, const plugin::LossTerms&) override {
+      if (++steps != 3) return;
+      torch::NoGradGuard no_grad;
+      for (auto& p : module.parameters()) p.fill_(std::numeric_limits<float>::quiet_NaN());
+    }
+    torch::nn::Module& module;
+    int steps = 0;
+  };
+  std::vector<HookInstance> list;
+  list.push_back({"spoil", 50, false, std::make_unique<Spoil>(run.detector.module())});
+  HookList hooks(std::move(list));
+  Trainer trainer({run.detector, run.train, run.test, hooks, run.progress, run.stop, run.folder.path(), Json::object()},
+                  run.settings);
+  try {
+    (void)trainer.fit();
+    FAIL() << "the loss was not finite";
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), ExitCode::non_finite);
+    const std::string message = e.what();
+    EXPECT_NE(message.find("not finite in epoch 2, step 2;"), std::string::npos) << message;
+    EXPECT_NE(message.find("--set output.name= --set train.learning_rate=0.001\n"), std::string::npos) << message;
+  }
+  const Json report = Json::parse(test::read_file(run.folder.path() / "non_finite.json"));
+  EXPECT_EQ(report["epoch"].get<int>(), 2);
+  EXPECT_EQ(report["step"].get<int>(), 2);
+  EXPECT_EQ(report["global_step"].get<int>(), 4);
+  ASSERT_EQ(report["images"].size(), 2u);
+  for (const Json& image : report["images"]) {
+    EXPECT_TRUE(image.contains("id"));
+    EXPECT_TRUE(image.contains("file"));
   }
 }
 
