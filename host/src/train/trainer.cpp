@@ -92,7 +92,8 @@ FitResult Trainer::fit(const Checkpoint* resume) {
   torch::manual_seed(settings_.seed);
   if (resume) restore(*resume);
   log_.emplace(parts_.folder, at_.epoch);
-  std::filesystem::create_directories(parts_.folder / "pictures");
+  std::error_code ignored;  // the first picture will tell
+  std::filesystem::create_directories(parts_.folder / "pictures", ignored);
   FitResult result;
   try {
     stage_ = "before_fit";
@@ -222,8 +223,10 @@ void Trainer::run_batch(Batch& batch) {
   if (is_pictured()) {
     stage_ = "drawing a picture";
     clock_.begin("pictures");
-    write_batch_picture(parts_.folder / "pictures" / ("batch_epoch_" + std::to_string(at_.epoch + 1) + ".png"), batch,
-                        class_names(parts_.train.labels()));
+    try_picture([&] {
+      write_batch_picture(parts_.folder / "pictures" / ("batch_epoch_" + std::to_string(at_.epoch + 1) + ".png"), batch,
+                          class_names(parts_.train.labels()));
+    });
   }
   stage_ = "loss of plugin " + parts_.detector.name();
   clock_.begin("loss");
@@ -244,6 +247,17 @@ void Trainer::run_batch(Batch& batch) {
   loss_sums_["loss"] += loss;
   for (const auto& [name, value] : terms.parts) loss_sums_[name] += value.item<double>();
   ++loss_count_;
+}
+
+void Trainer::try_picture(const std::function<void()>& draw) {
+  try {
+    draw();
+  } catch (const UserError& e) {
+    if (has_told_picture_) return;
+    has_told_picture_ = true;
+    parts_.progress.line("warning: " + std::string(e.what()) +
+                         "\n  training goes on; this is said once, of the first picture that cannot be written");
+  }
 }
 
 bool Trainer::is_pictured() const {
@@ -353,9 +367,12 @@ void Trainer::finish_epoch(FitResult& result) {
   if (!told_broken_.empty()) run_.metrics["data/broken_images"] = static_cast<double>(told_broken_.size());
   log_->add(at_.epoch + 1, at_.step, run_.metrics);
   run_.metrics.clear();
-  write_learning_curve(parts_.folder / "learning_curve.png", log_->records());
-  if (evaluation)
-    write_precision_recall(parts_.folder / "precision_recall.png", *evaluation, class_names(parts_.train.labels()));
+  try_picture([&] { write_learning_curve(parts_.folder / "learning_curve.png", log_->records()); });
+  if (evaluation) {
+    try_picture([&] {
+      write_precision_recall(parts_.folder / "precision_recall.png", *evaluation, class_names(parts_.train.labels()));
+    });
+  }
   if (evaluation) result.evaluation = std::move(evaluation);
   ++at_.epoch;
   at_.position = 0;

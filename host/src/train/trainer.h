@@ -91,6 +91,8 @@ class Trainer {
   void require_finite(double value, const plugin::Images& images, std::int64_t step);
   void show_progress();
   void tell_broken_images();
+  /// Writes a picture; that this fails (a full disk) is a warning, told once.
+  void try_picture(const std::function<void()>& draw);
   [[nodiscard]] plugin::DecodeOptions hook_limits() const;
   [[nodiscard]] bool is_pictured() const;
 
@@ -115,6 +117,7 @@ class Trainer {
   double epoch_started_ = 0;
   StageClock clock_;
   std::set<std::string> told_broken_;
+  bool has_told_picture_ = false;
 };
 
 }  // namespace bdc::host

@@ -167,6 +167,22 @@ TEST(Trainer, ALossThatIsNotFiniteIsPlacedAlikeInTheMessageAndTheFile) {
   }
 }
 
+TEST(Trainer, APictureThatCannotBeWrittenIsAWarningToldOnce) {
+  SmallRun run;
+  run.folder.write("pictures", "a file where the folder should be");
+  Progress loud(Progress::Style::automatic);
+  Trainer trainer({run.detector, run.train, run.test, run.hooks, loud, run.stop, run.folder.path(), Json::object()},
+                  run.settings);
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW((void)trainer.fit());
+  const std::string said = testing::internal::GetCapturedStderr();
+  const auto first = said.find("warning: " + (run.folder.path() / "pictures/batch_epoch_1.png").string());
+  ASSERT_NE(first, std::string::npos) << said;
+  EXPECT_EQ(said.find("warning: ", first + 1), std::string::npos) << "there is a picture in both epochs: " << said;
+  EXPECT_EQ(run.checkpoint().position.epoch, 2);
+  EXPECT_EQ(read_metrics(run.folder.path()).size(), 2u);
+}
+
 TEST(Trainer, HooksSeePredictionsAndMayReplaceTargets) {
   SmallRun run;
   struct Swap : plugin::TrainingHook {
