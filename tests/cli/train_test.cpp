@@ -116,6 +116,34 @@ TEST(Train, AnInterruptedRunSavesExits130AndResumesToTheSameBits) {
               tensor_bytes(folder.path() / "runs/parts/last.safetensors"));
 }
 
+TEST(Train, ARunThatIsGoingOnIsNotResumedByASecondProcess) {
+  const TemporaryFolder folder;
+  auto words = small_run({"--set", "train.epochs=20000", "--set", "output.name=run"});
+  words.insert(words.begin(), BDC_HOST);
+  bdc::test::RunningProgram program(words, folder.path());
+  for (int i = 0; i < 600 && !fs::exists(folder.path() / "runs/run/previous.safetensors"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const std::string pid = read_file(folder.path() / "runs/run/lock");
+  EXPECT_FALSE(pid.empty());
+  for (const char* run : {"runs/run", "auto"}) {
+    const auto second = run_host({"train", "--resume", run}, folder.path());
+    EXPECT_EQ(second.exit_code, 2) << second.err;
+    EXPECT_NE(second.err.find("runs/run: this run is still going on in another process (pid " +
+                              pid.substr(0, pid.find('\n')) + ")"),
+              std::string::npos)
+        << second.err;
+  }
+  program.send(SIGKILL);
+  EXPECT_EQ(program.wait().signal, SIGKILL) << "the first one was not disturbed";
+  words = {BDC_HOST, "train", "--resume", "runs/run"};
+  bdc::test::RunningProgram third(words, folder.path());
+  for (int i = 0; i < 600 && third.err_so_far().find("going on with runs/run") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  third.send(SIGINT);
+  const auto outcome = third.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << "the lock went with the process: " << outcome.err;
+}
+
 TEST(Train, ResumeRefusesOtherSettingsMissingRunsAndDamagedCheckpoints) {
   const TemporaryFolder folder;
   EXPECT_EQ(run_host({"train", "--resume", "runs/gone"}, folder.path()).exit_code, 4);

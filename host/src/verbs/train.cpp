@@ -109,9 +109,11 @@ std::filesystem::path newest_run() {
   for (const auto& entry : fs::directory_iterator("runs", ignored)) {
     for (const char* name : {"last.safetensors", "previous.safetensors"}) {
       const fs::path file = entry.path() / name;
-      if (!fs::exists(file) || (!newest.empty() && fs::last_write_time(file) <= when)) continue;
+      std::error_code error;  // not there, or just renamed by a run that is going on
+      const auto changed = fs::last_write_time(file, error);
+      if (error || (!newest.empty() && changed <= when)) continue;
       newest = entry.path();
-      when = fs::last_write_time(file);
+      when = changed;
     }
   }
   if (newest.empty()) throw UserError(ExitCode::data, "--resume auto: there is no run with a checkpoint in runs/");

@@ -1,0 +1,55 @@
+#include "files/run_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "app/user_error.h"
+
+namespace bdc::host {
+namespace {
+
+/// " (pid 123)", or "" when the file does not say.
+std::string holder_text(int file) {
+  char text[32] = {};
+  const ssize_t size = ::pread(file, text, sizeof(text), 0);
+  const std::string pid(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::string digits = pid.substr(0, pid.find('\n'));
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos) return "";
+  return " (pid " + digits + ")";
+}
+
+/// For the message to others only: that it cannot be written, on a full disk, does not matter.
+void write_own_pid(int file) {
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(file, 0) != 0) return;
+  if (::pwrite(file, pid.data(), pid.size(), 0) < 0) return;
+}
+
+}  // namespace
+
+RunLock::RunLock(const std::filesystem::path& folder)
+    : file_(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  if (file_ < 0) {
+    throw UserError(ExitCode::failure, (folder / "lock").string() + ": cannot be written: " + std::strerror(errno));
+  }
+  if (::flock(file_, LOCK_EX | LOCK_NB) == 0) {
+    write_own_pid(file_);
+  } else if (errno == EWOULDBLOCK) {
+    const std::string holder = holder_text(file_);
+    ::close(file_);
+    throw UserError(ExitCode::usage, folder.string() + ": this run is still going on in another process" + holder +
+                                         "\n  advice: wait for its end, or stop it (Ctrl-C or SIGTERM saves a "
+                                         "checkpoint) and then --resume");
+  }
+}
+
+RunLock::~RunLock() {
+  ::close(file_);
+}
+
+}  // namespace bdc::host
