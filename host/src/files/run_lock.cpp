@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "app/user_error.h"
 
@@ -23,6 +25,17 @@ std::string holder_text(int file) {
   return " (pid " + digits + ")";
 }
 
+/// Tries for a few seconds: a process that was asked to stop finishes its step and saves before it ends. Otherwise
+/// false, with errno.
+bool take(int file) {
+  constexpr int kTries = 100;
+  for (int n = 1;; ++n) {
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK || n == kTries) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 /// For the message to others only: that it cannot be written, on a full disk, does not matter.
 void write_own_pid(int file) {
   const std::string pid = std::to_string(::getpid()) + "\n";
@@ -37,7 +50,7 @@ RunLock::RunLock(const std::filesystem::path& folder)
   if (file_ < 0) {
     throw UserError(ExitCode::failure, (folder / "lock").string() + ": cannot be written: " + std::strerror(errno));
   }
-  if (::flock(file_, LOCK_EX | LOCK_NB) == 0) {
+  if (take(file_)) {
     write_own_pid(file_);
   } else if (errno == EWOULDBLOCK) {
     const std::string holder = holder_text(file_);

@@ -9,7 +9,8 @@ namespace bdc::host {
 /// system knows no locks, nothing is held.
 class RunLock {
  public:
-  /// Throws UserError: exit 2 when another process holds it, exit 1 when the file cannot be made.
+  /// Throws UserError: exit 2 when another process holds it and does not end within five seconds, exit 1 when the file
+  /// cannot be made.
   explicit RunLock(const std::filesystem::path& folder);
   ~RunLock();
   RunLock(const RunLock&) = delete;
