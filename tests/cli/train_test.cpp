@@ -116,6 +116,37 @@ TEST(Train, AnInterruptedRunSavesExits130AndResumesToTheSameBits) {
               tensor_bytes(folder.path() / "runs/parts/last.safetensors"));
 }
 
+TEST(Train, AFinishedRunSaysSoWhenItIsResumed) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_host(small_run({"-q"}), folder.path()).exit_code, 0);
+  const std::string before = read_file(folder.path() / "runs/minimal-1/last.safetensors");
+  const auto again = run_host({"train", "--resume", "auto", "--json"}, folder.path());
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.err.find("runs/minimal-1: is already finished: all 3 epochs are done"), std::string::npos)
+      << again.err;
+  EXPECT_EQ(again.err.find("going on with"), std::string::npos) << again.err;
+  EXPECT_EQ(nlohmann::json::parse(again.out)["was_finished"], true);
+  EXPECT_TRUE(read_file(folder.path() / "runs/minimal-1/last.safetensors") == before);
+}
+
+TEST(Train, StoppingEarlySaysWhy) {
+  const TemporaryFolder folder;
+  // No detection is so sure, so that AP stays 0.
+  const auto first = run_host(
+      small_run({"--set", "evaluate.min_score=0.9999", "--set", "train.epochs=9", "--set", "train.patience=2"}),
+      folder.path());
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_NE(first.err.find("stopped: AP has not risen for 2 epochs (train.patience); the best was 0.000 in epoch 1"),
+            std::string::npos)
+      << first.err;
+  const auto again = run_host({"train", "--resume", "runs/minimal-1"}, folder.path());
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.err.find("runs/minimal-1: is already finished: AP has not risen for 2 epochs (train.patience)"),
+            std::string::npos)
+      << again.err;
+  EXPECT_EQ(again.err.find("stopped: "), std::string::npos) << again.err;
+}
+
 TEST(Train, ARunThatIsGoingOnIsNotResumedByASecondProcess) {
   const TemporaryFolder folder;
   auto words = small_run({"--set", "train.epochs=20000", "--set", "output.name=run"});

@@ -363,7 +363,7 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
                 (run.settings.half_precision ? ", half precision" : "") +
                 (run.hooks.names().empty() ? "" : ", hooks: " + join(run.hooks.names())));
   for (const auto& warning : run.data.warnings) progress.line("warning: " + warning);
-  progress.line((resume ? "going on with " : "writing to ") + report.folder.string());
+  if (!resume) progress.line("writing to " + report.folder.string());
 
   report.class_names = class_names(run.data.train->labels());
   Trainer trainer({run.detector, *run.data.train, *run.data.test, run.hooks, progress, stop, report.folder, config},

@@ -90,7 +90,11 @@ Trainer::Trainer(TrainerParts parts, const TrainSettings& settings)
 
 FitResult Trainer::fit(const Checkpoint* resume) {
   torch::manual_seed(settings_.seed);
-  if (resume) restore(*resume);
+  if (resume) {
+    restore(*resume);
+    parts_.progress.line(is_finished() ? parts_.folder.string() + ": is already finished: " + end_reason()
+                                       : "going on with " + parts_.folder.string());
+  }
   log_.emplace(parts_.folder, at_.epoch);
   std::error_code ignored;  // the first picture will tell
   std::filesystem::create_directories(parts_.folder / "pictures", ignored);
@@ -114,8 +118,9 @@ FitResult Trainer::fit(const Checkpoint* resume) {
 
 FitResult Trainer::run_epochs() {
   FitResult result;
+  result.was_finished = is_finished();
   parts_.detector.module().train();
-  while (at_.epoch < settings_.epochs && !has_lost_patience()) {
+  while (!is_finished()) {
     run_.epoch = at_.epoch;
     loss_sums_.clear();
     loss_count_ = images_done_ = 0;
@@ -134,6 +139,7 @@ FitResult Trainer::run_epochs() {
     finish_epoch(result);
   }
   result.stopped_early = at_.epoch < settings_.epochs;
+  if (result.stopped_early && !result.was_finished) parts_.progress.line("stopped: " + end_reason());
   result.best_ap = best_;
   result.best_epoch = best_epoch_;
   return result;
@@ -142,6 +148,17 @@ FitResult Trainer::run_epochs() {
 bool Trainer::has_lost_patience() const {
   return settings_.patience > 0 && best_epoch_ > 0 && at_.position == 0 &&
          at_.epoch - best_epoch_ >= settings_.patience;
+}
+
+bool Trainer::is_finished() const {
+  return at_.epoch >= settings_.epochs || has_lost_patience();
+}
+
+std::string Trainer::end_reason() const {
+  if (at_.epoch >= settings_.epochs) return "all " + std::to_string(settings_.epochs) + " epochs are done";
+  const std::int64_t waited = at_.epoch - best_epoch_;
+  return "AP has not risen for " + std::to_string(waited) + (waited == 1 ? " epoch" : " epochs") +
+         " (train.patience); the best was " + fixed(best_, 3) + " in epoch " + std::to_string(best_epoch_);
 }
 
 bool Trainer::run_epoch() {

@@ -68,7 +68,8 @@ class Trainer {
  public:
   Trainer(TrainerParts parts, const TrainSettings& settings);
 
-  /// Trains from the start or from a checkpoint. Throws UserError: exit 7 from plugins and hooks, exit 9 when the loss
+  /// Trains from the start or from a checkpoint; says so when that one is of a finished run, and only calls the hooks'
+  /// before_fit and after_fit then. Throws UserError: exit 7 from plugins and hooks, exit 9 when the loss
   /// is not finite (the batch's images are in non_finite.json in the run folder).
   FitResult fit(const Checkpoint* resume = nullptr);
 
@@ -85,6 +86,8 @@ class Trainer {
   std::optional<CocoEvalResult> evaluate_epoch();
   void keep_if_best(const CocoEvalResult& evaluation);
   [[nodiscard]] bool has_lost_patience() const;
+  [[nodiscard]] bool is_finished() const;
+  [[nodiscard]] std::string end_reason() const;  ///< of a finished run
   void restore(const Checkpoint& checkpoint);
   void save();
   /// step: of the epoch, counted from 1.

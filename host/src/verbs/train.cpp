@@ -49,6 +49,7 @@ Json json_report(const RunReport& report) {
   Json out = {{"run", report.folder.string()},
               {"interrupted", report.fit.interrupted},
               {"stopped_early", report.fit.stopped_early},
+              {"was_finished", report.fit.was_finished},
               {"best_epoch", report.fit.best_epoch},
               {"seconds", report.seconds}};
   if (report.fit.evaluation) {
