@@ -18,11 +18,18 @@ struct RunPosition {
   std::int64_t step = 0;
 };
 
+/// What the losses of an epoch add up to so far, by name; "loss" is the total.
+struct LossSums {
+  std::map<std::string, double> sums;
+  std::int64_t batches = 0;
+};
+
 /// Everything a run needs to go on as if it had never stopped: weights and buffers, optimiser, random state, hooks'
 /// states, the resolved config and the place in the epoch. One safetensors file, written to a temporary name and
 /// renamed. It carries a checksum, so that damage anywhere is noticed.
 struct Checkpoint {
   RunPosition position;
+  LossSums losses;  ///< of the batches before `position` in its epoch; empty in checkpoints of older versions
   Json config;
   std::vector<std::string> classes;  ///< names, in the detector's order
   std::map<std::string, torch::Tensor> model;

@@ -122,8 +122,8 @@ FitResult Trainer::run_epochs() {
   parts_.detector.module().train();
   while (!is_finished()) {
     run_.epoch = at_.epoch;
-    loss_sums_.clear();
-    loss_count_ = images_done_ = 0;
+    images_done_ = 0;
+    first_position_ = at_.position;
     epoch_started_ = now_seconds();
     (void)clock_.take();
     clock_.begin("hooks");
@@ -197,15 +197,15 @@ bool Trainer::run_epoch() {
 void Trainer::show_progress() {
   const double elapsed = std::fmax(now_seconds() - epoch_started_, 1e-9);
   const auto left = static_cast<double>((settings_.epochs - at_.epoch) * batches_per_epoch_ - at_.position);
-  const auto count = static_cast<double>(std::max<std::int64_t>(1, loss_count_));
-  const double rate = count / elapsed;
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, losses_.batches));
+  const double rate = static_cast<double>(std::max<std::int64_t>(1, at_.position - first_position_)) / elapsed;
   std::string losses;
-  for (const auto& [name, sum] : loss_sums_) {
+  for (const auto& [name, sum] : losses_.sums) {
     if (name != "loss") losses += (losses.empty() ? "" : ", ") + name + " " + fixed(sum / count, 3);
   }
   parts_.progress.live("epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs) + "  step " +
                            std::to_string(at_.position) + "/" + std::to_string(batches_per_epoch_) + "  loss " +
-                           fixed(loss_sums_["loss"] / count, 3),
+                           fixed(losses_.sums["loss"] / count, 3),
                        losses.empty() ? "" : " (" + losses + ")",
                        "  " + fixed(static_cast<double>(images_done_) / elapsed, 0) + " images/s  ETA " +
                            clock_text(left / rate) + "  " + memory_text());
@@ -261,9 +261,9 @@ void Trainer::run_batch(Batch& batch) {
   images_done_ += batch.size();
   latest_terms_ = {terms.total.detach(), terms.parts};
   if (!std::isfinite(loss)) return;  // the loss scale will be halved
-  loss_sums_["loss"] += loss;
-  for (const auto& [name, value] : terms.parts) loss_sums_[name] += value.item<double>();
-  ++loss_count_;
+  losses_.sums["loss"] += loss;
+  for (const auto& [name, value] : terms.parts) losses_.sums[name] += value.item<double>();
+  ++losses_.batches;
 }
 
 void Trainer::try_picture(const std::function<void()>& draw) {
@@ -362,16 +362,19 @@ void Trainer::finish_epoch(FitResult& result) {
   const double train_seconds = now_seconds() - epoch_started_;
   clock_.begin("evaluation");
   std::optional<CocoEvalResult> evaluation = evaluate_epoch();
-  for (const auto& [name, sum] : loss_sums_) run_.metrics["train/" + name] = sum / static_cast<double>(loss_count_);
+  for (const auto& [name, sum] : losses_.sums)
+    run_.metrics["train/" + name] = sum / static_cast<double>(losses_.batches);
   run_.metrics["train/learning_rate"] = settings_.learning_rate.at(at_.step - 1, steps_per_epoch_ * settings_.epochs);
-  run_.metrics["train/images_per_second"] = static_cast<double>(images_done_) / std::fmax(train_seconds, 1e-9);
+  if (images_done_ > 0) {  // none are when the run was interrupted after the last step
+    run_.metrics["train/images_per_second"] = static_cast<double>(images_done_) / std::fmax(train_seconds, 1e-9);
+  }
   stage_ = "after_epoch";
   clock_.begin("hooks");
   parts_.hooks.after_epoch(run_);
   for (const auto& [stage, seconds] : clock_.take()) run_.metrics["seconds/" + stage] = seconds;
   if (evaluation) keep_if_best(*evaluation);
   std::string line = "epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs);
-  if (loss_count_ > 0) line += "  loss " + fixed(loss_sums_["loss"] / static_cast<double>(loss_count_), 3);
+  if (losses_.batches > 0) line += "  loss " + fixed(losses_.sums["loss"] / static_cast<double>(losses_.batches), 3);
   if (evaluation && evaluation->stats[0] >= 0)
     line += "  AP50 " + fixed(evaluation->stats[1], 3) + "  AP " + fixed(evaluation->stats[0], 3);
   for (const auto& name : parts_.hooks.names()) {
@@ -393,6 +396,7 @@ void Trainer::finish_epoch(FitResult& result) {
   if (evaluation) result.evaluation = std::move(evaluation);
   ++at_.epoch;
   at_.position = 0;
+  losses_ = LossSums{};
   save();
 }
 
@@ -401,6 +405,7 @@ void Trainer::save() {
   clock_.begin("saving");
   Checkpoint c;
   c.position = at_;
+  c.losses = losses_;
   c.config = parts_.config;
   c.classes = class_names(parts_.train.labels());
   c.model = module_state(parts_.detector.module());
@@ -439,6 +444,7 @@ void Trainer::restore(const Checkpoint& c) {
   }
   loss_scale_.restore(c.loss_scale, c.loss_scale_good_steps);
   at_ = c.position;
+  losses_ = c.losses;
   best_ = c.best;
   best_epoch_ = c.best_epoch;
   run_.epoch = at_.epoch;

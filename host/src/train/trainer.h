@@ -114,9 +114,9 @@ class Trainer {
   plugin::LossTerms latest_terms_;
   std::int64_t pending_ = 0;  ///< batches whose gradients wait for the optimiser
   std::string stage_ = "before_fit";
-  // Over the batches of this epoch since it was begun or resumed.
-  std::map<std::string, double> loss_sums_;
-  std::int64_t loss_count_ = 0, images_done_ = 0;
+  LossSums losses_;  ///< of this epoch
+  // Since the epoch was begun or resumed.
+  std::int64_t first_position_ = 0, images_done_ = 0;
   double epoch_started_ = 0;
   StageClock clock_;
   std::set<std::string> told_broken_;

@@ -112,6 +112,51 @@ TEST(Trainer, AResumedRunLoadsStatesFirstAndGoesOnInTheMiddleOfTheEpoch) {
                     {"r.after_fit"}}));
 }
 
+/// A record of metrics.jsonl without what differs from run to run.
+std::string without_times(const Json& record) {
+  Json out = Json::object();
+  for (const auto& [key, value] : record.items()) {
+    if (key.rfind("seconds/", 0) != 0 && key != "train/images_per_second") out[key] = value;
+  }
+  return out.dump();
+}
+
+TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheMetricsOfAnUnbrokenRun) {
+  SmallRun whole;
+  (void)whole.fit();
+  const std::vector<Json> expected = read_metrics(whole.folder.path());
+  ASSERT_EQ(expected.size(), 2u);
+  ASSERT_TRUE(expected[0].contains("train/loss"));
+  for (int stop_after = 1; stop_after <= 3; ++stop_after) {
+    SmallRun first;
+    first.recorder->on_step = [&](int step) { first.stop = step == stop_after; };
+    ASSERT_TRUE(first.fit().interrupted);
+    SmallRun second;
+    const Checkpoint checkpoint = first.checkpoint();
+    EXPECT_EQ(checkpoint.losses.batches, stop_after == 2 ? 2 : 1) << "those of the epoch, up to the interrupt";
+    (void)second.fit(&checkpoint);
+    const std::vector<Json> records = read_metrics(second.folder.path());
+    ASSERT_EQ(records.size(), stop_after == 3 ? 1u : 2u);
+    for (std::size_t n = 0; n < records.size(); ++n) {
+      EXPECT_EQ(without_times(records[n]), without_times(expected[n + 2 - records.size()])) << stop_after;
+    }
+    EXPECT_EQ(second.checkpoint().losses.batches, 0) << "the epoch is over";
+  }
+}
+
+TEST(Trainer, ACheckpointWithoutLossesIsResumed) {
+  SmallRun first;
+  first.recorder->on_step = [&](int step) { first.stop = step == 1; };
+  (void)first.fit();
+  Checkpoint checkpoint = first.checkpoint();
+  checkpoint.losses = LossSums{};
+  SmallRun second;
+  EXPECT_FALSE(second.fit(&checkpoint).interrupted);
+  const std::vector<Json> records = read_metrics(second.folder.path());
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_TRUE(records[0].contains("train/loss")) << "of the rest of the epoch";
+}
+
 TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheBitsOfAnUnbrokenRun) {
   SmallRun whole;
   (void)whole.fit();
