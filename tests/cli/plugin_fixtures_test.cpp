@@ -61,6 +61,20 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{"nan_loss", 9, {"not finite", "non_finite.json"}}),
     [](const auto& given) { return given.param.name; });
 
+TEST(NanLoss, TheAdviceIsACommandThatTheProgramTakes) {
+  const TemporaryFolder folder;
+  const auto first = run_host({"--plugin", "nan_loss", "--plugin-path", BDC_FIXTURES}, folder.path());
+  EXPECT_NE(first.err.find("bdc-host train --config runs/nan_loss-1/config.json --set output.name= --set "
+                           "train.learning_rate="),
+            std::string::npos)
+      << first.err;
+  const auto second = run_host({"train", "--config", "runs/nan_loss-1/config.json", "--set", "output.name=", "--set",
+                                "train.learning_rate=1e-05", "--plugin-path", BDC_FIXTURES},
+                               folder.path());
+  EXPECT_EQ(second.exit_code, 9) << "a new run, with the same loss: " << second.err;
+  EXPECT_NE(second.err.find("runs/nan_loss-2/non_finite.json"), std::string::npos) << second.err;
+}
+
 nlohmann::json examine(const std::string& name, int expected_exit, const std::vector<std::string>& more = {}) {
   const TemporaryFolder folder;
   std::vector<std::string> words = {"plugins", "doctor", fixture(name), "--json"};

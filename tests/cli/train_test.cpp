@@ -63,6 +63,8 @@ TEST(Train, HalfPrecisionAndDevicesAreOnlyWhereTheyAreKnownToWork) {
   const auto device = run_host(small_run({"--device", "gpu"}), folder.path());
   EXPECT_EQ(device.exit_code, 3);
   EXPECT_NE(device.err.find("expected auto, cpu, cuda or cuda:N, found 'gpu'"), std::string::npos) << device.err;
+  const auto missing = run_host(small_run({"--device", "cuda:900"}), folder.path());
+  EXPECT_EQ(missing.exit_code, 8) << missing.err;
   EXPECT_FALSE(fs::exists(folder.path() / "runs")) << "nothing was begun";
   for (const char* plugin : {"yolov7", "frcnn"}) {
     const auto trained =
@@ -112,6 +114,65 @@ TEST(Train, AnInterruptedRunSavesExits130AndResumesToTheSameBits) {
   // The header holds the config, and with it the run's name.
   EXPECT_TRUE(tensor_bytes(folder.path() / "runs/whole/last.safetensors") ==
               tensor_bytes(folder.path() / "runs/parts/last.safetensors"));
+}
+
+TEST(Train, AFinishedRunSaysSoWhenItIsResumed) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_host(small_run({"-q"}), folder.path()).exit_code, 0);
+  const std::string before = read_file(folder.path() / "runs/minimal-1/last.safetensors");
+  const auto again = run_host({"train", "--resume", "auto", "--json"}, folder.path());
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.err.find("runs/minimal-1: is already finished: all 3 epochs are done"), std::string::npos)
+      << again.err;
+  EXPECT_EQ(again.err.find("going on with"), std::string::npos) << again.err;
+  EXPECT_EQ(nlohmann::json::parse(again.out)["was_finished"], true);
+  EXPECT_TRUE(read_file(folder.path() / "runs/minimal-1/last.safetensors") == before);
+}
+
+TEST(Train, StoppingEarlySaysWhy) {
+  const TemporaryFolder folder;
+  // No detection is so sure, so that AP stays 0.
+  const auto first = run_host(
+      small_run({"--set", "evaluate.min_score=0.9999", "--set", "train.epochs=9", "--set", "train.patience=2"}),
+      folder.path());
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_NE(first.err.find("stopped: AP has not risen for 2 epochs (train.patience); the best was 0.000 in epoch 1"),
+            std::string::npos)
+      << first.err;
+  const auto again = run_host({"train", "--resume", "runs/minimal-1"}, folder.path());
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.err.find("runs/minimal-1: is already finished: AP has not risen for 2 epochs (train.patience)"),
+            std::string::npos)
+      << again.err;
+  EXPECT_EQ(again.err.find("stopped: "), std::string::npos) << again.err;
+}
+
+TEST(Train, ARunThatIsGoingOnIsNotResumedByASecondProcess) {
+  const TemporaryFolder folder;
+  auto words = small_run({"--set", "train.epochs=20000", "--set", "output.name=run"});
+  words.insert(words.begin(), BDC_HOST);
+  bdc::test::RunningProgram program(words, folder.path());
+  for (int i = 0; i < 600 && !fs::exists(folder.path() / "runs/run/previous.safetensors"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const std::string pid = read_file(folder.path() / "runs/run/lock");
+  EXPECT_FALSE(pid.empty());
+  for (const char* run : {"runs/run", "auto"}) {
+    const auto second = run_host({"train", "--resume", run}, folder.path());
+    EXPECT_EQ(second.exit_code, 2) << second.err;
+    EXPECT_NE(second.err.find("runs/run: this run is still going on in another process (pid " +
+                              pid.substr(0, pid.find('\n')) + ")"),
+              std::string::npos)
+        << second.err;
+  }
+  program.send(SIGKILL);
+  EXPECT_EQ(program.wait().signal, SIGKILL) << "the first one was not disturbed";
+  words = {BDC_HOST, "train", "--resume", "runs/run"};
+  bdc::test::RunningProgram third(words, folder.path());
+  for (int i = 0; i < 600 && third.err_so_far().find("going on with runs/run") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  third.send(SIGINT);
+  const auto outcome = third.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << "the lock went with the process: " << outcome.err;
 }
 
 TEST(Train, ResumeRefusesOtherSettingsMissingRunsAndDamagedCheckpoints) {
@@ -176,6 +237,20 @@ TEST(Train, AFileThatCannotBeWrittenWholeIsToldOnceAndTheCheckpointStaysAsItWas)
   const auto first = limited.err.find("cannot be written");
   EXPECT_EQ(limited.err.find("cannot be written", first + 1), std::string::npos) << "said once: " << limited.err;
   EXPECT_TRUE(read_file(file) == before);
+}
+
+TEST(Train, CheckpointsServeAsWeightFiles) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_host(small_run({"-q"}), folder.path()).exit_code, 0);
+  const auto last = folder.path() / "runs/minimal-1/last.safetensors";
+  for (const char* name : {"last", "previous", "best"}) {
+    const std::string file = "runs/minimal-1/" + std::string(name) + ".safetensors";
+    const auto judged = run_host({"val", file, "--json"}, folder.path());
+    EXPECT_EQ(judged.exit_code, 0) << judged.err;
+    EXPECT_NE(judged.err.find("evaluating " + file), std::string::npos) << judged.err;
+  }
+  fs::resize_file(last, fs::file_size(last) - 4);
+  EXPECT_EQ(run_host({"val", "runs/minimal-1/last.safetensors"}, folder.path()).exit_code, 4);
 }
 
 TEST(Train, AHookFromAPluginTakesPart) {

@@ -37,7 +37,12 @@ void Progress::clear() {
   dirty_ = false;
 }
 
-void Progress::live(const std::string& text) {
+std::string fitted(const std::string& begin, const std::string& detail, const std::string& end, std::size_t width) {
+  if (begin.size() + detail.size() + end.size() <= width) return begin + detail + end;
+  return (begin + end).substr(0, width);
+}
+
+void Progress::live(const std::string& begin, const std::string& detail, const std::string& end) {
   if (!terminal_ || quiet_) return;
   const double now = now_seconds();
   if (dirty_ && now - last_ < 0.1) return;
@@ -45,7 +50,7 @@ void Progress::live(const std::string& text) {
   winsize window{};
   const std::size_t width =
       ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1 ? window.ws_col - 1u : 79u;
-  std::cerr << "\r" << text.substr(0, width) << "\x1b[K" << std::flush;
+  std::cerr << "\r" << fitted(begin, detail, end, width) << "\x1b[K" << std::flush;
   dirty_ = true;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -16,7 +17,9 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   /// Rewrites the live line, at most ten times a second. Nothing when not on a terminal.
-  void live(const std::string& text);
+  void live(const std::string& text) { live(text, "", ""); }
+  /// The same for begin + detail + end; the detail is left out where the terminal is too narrow for all three.
+  void live(const std::string& begin, const std::string& detail, const std::string& end);
   /// Takes the live line away, before something else is printed.
   void finish() { clear(); }
   /// A line that stays.
@@ -30,6 +33,9 @@ class Progress {
   double last_ = 0;
 };
 
+/// begin + detail + end, without the detail where that is wider than `width`, and then cut off there.
+[[nodiscard]] std::string fitted(const std::string& begin, const std::string& detail, const std::string& end,
+                                 std::size_t width);
 /// Seconds since some fixed moment.
 [[nodiscard]] double now_seconds();
 /// "1:05" or "2:03:09".

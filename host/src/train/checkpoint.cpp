@@ -4,6 +4,7 @@
 #include <torch/utils.h>
 
 #include <cstring>
+#include <limits>
 
 #include "app/user_error.h"
 #include "train/safetensors.h"
@@ -66,6 +67,15 @@ std::string checksum_of(const TensorFile& file) {
   return sum.text();
 }
 
+LossSums to_loss_sums(const Json& json) {
+  LossSums out;
+  out.batches = json.at("batches").get<std::int64_t>();
+  for (const auto& [name, sum] : json.at("sums").items()) {  // JSON has null for what is not finite
+    out.sums[name] = sum.is_null() ? std::numeric_limits<double>::quiet_NaN() : sum.get<double>();
+  }
+  return out;
+}
+
 }  // namespace
 
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
@@ -83,6 +93,9 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
       {"loss_scale", c.loss_scale},
       {"loss_scale_good_steps",
        c.loss_scale_good_steps}}.dump();
+  Json sums = Json::object();
+  for (const auto& [name, sum] : c.losses.sums) sums[name] = sum;
+  file.metadata["losses"] = Json{{"sums", sums}, {"batches", c.losses.batches}}.dump();
   for (const auto& [name, tensor] : c.model) file.tensors["model/" + name] = tensor;
   for (const auto& [name, tensor] : c.optimizer) file.tensors["optimizer/" + name] = tensor;
   for (const auto& [name, tensor] : c.ema) file.tensors["ema/" + name] = tensor;
@@ -93,11 +106,15 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
   write_safetensors(path, file);
 }
 
+bool is_checkpoint(const TensorFile& file) {
+  const auto format = file.metadata.find("format");
+  return format != file.metadata.end() && format->second == kFormat;
+}
+
 Checkpoint read_checkpoint(const std::filesystem::path& path) {
   TensorFile file = read_safetensors(path);
   const auto fail = [&](const std::string& what) -> UserError { return {ExitCode::data, path.string() + ": " + what}; };
-  if (file.metadata["format"] != kFormat)
-    throw fail("is not a checkpoint of this version (expected " + std::string(kFormat) + ")");
+  if (!is_checkpoint(file)) throw fail("is not a checkpoint of this version (expected " + std::string(kFormat) + ")");
   if (file.metadata["checksum"] != checksum_of(file)) throw fail("is damaged: its checksum does not fit");
   Checkpoint out;
   try {
@@ -111,6 +128,8 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
     out.best_epoch = position.at("best_epoch").get<std::int64_t>();
     out.loss_scale = position.value("loss_scale", 1.0);
     out.loss_scale_good_steps = position.value("loss_scale_good_steps", std::int64_t{0});
+    const auto losses = file.metadata.find("losses");
+    if (losses != file.metadata.end()) out.losses = to_loss_sums(Json::parse(losses->second));
   } catch (const std::exception&) {
     throw fail("its metadata is damaged");
   }

@@ -7,6 +7,7 @@
 
 #include "config/json_file.h"
 #include "train/optimizer.h"
+#include "train/safetensors.h"
 
 namespace bdc::host {
 
@@ -17,11 +18,18 @@ struct RunPosition {
   std::int64_t step = 0;
 };
 
+/// What the losses of an epoch add up to so far, by name; "loss" is the total.
+struct LossSums {
+  std::map<std::string, double> sums;
+  std::int64_t batches = 0;
+};
+
 /// Everything a run needs to go on as if it had never stopped: weights and buffers, optimiser, random state, hooks'
 /// states, the resolved config and the place in the epoch. One safetensors file, written to a temporary name and
 /// renamed. It carries a checksum, so that damage anywhere is noticed.
 struct Checkpoint {
   RunPosition position;
+  LossSums losses;  ///< of the batches before `position` in its epoch; empty in checkpoints of older versions
   Json config;
   std::vector<std::string> classes;  ///< names, in the detector's order
   std::map<std::string, torch::Tensor> model;
@@ -38,6 +46,8 @@ struct Checkpoint {
 };
 
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+/// Whether the file says that it is a checkpoint of this version.
+[[nodiscard]] bool is_checkpoint(const TensorFile& file);
 /// Throws UserError (exit 4) when the file is no checkpoint of this program or is damaged.
 [[nodiscard]] Checkpoint read_checkpoint(const std::filesystem::path& path);
 

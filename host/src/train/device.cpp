@@ -25,7 +25,7 @@ torch::Device device_of(const std::string& text) {
   const int number = is_numbered ? std::stoi(text.substr(5)) : 0;
   const int count = torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
   if (number >= count) {
-    throw UserError(ExitCode::config,
+    throw UserError(ExitCode::device,
                     "train.device: '" + text + "' is not there; " +
                         (count > 0       ? "this machine has cuda:0 to cuda:" + std::to_string(count - 1)
                          : at::hasCUDA() ? std::string("no CUDA device was found")

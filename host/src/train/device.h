@@ -7,7 +7,8 @@
 namespace bdc::host {
 
 /// The device that train.device names: "cpu", "cuda", "cuda:1", or "auto" (the first CUDA device where there is one,
-/// otherwise the CPU). Throws UserError (exit 3) for other words and for a device that this build or machine has not.
+/// otherwise the CPU). Throws UserError: exit 3 for other words, exit 8 for a device that this build or machine has
+/// not.
 [[nodiscard]] c10::Device device_of(const std::string& text);
 
 }  // namespace bdc::host

@@ -10,6 +10,7 @@ namespace bdc::host {
 /// How a call of Trainer::fit ended.
 struct FitResult {
   bool interrupted = false;
+  bool was_finished = false;                 ///< there was nothing left to train
   bool stopped_early = false;                ///< because AP had not risen for train.patience epochs
   double best_ap = -1;                       ///< on the test images; -1: never evaluated
   std::int64_t best_epoch = 0;               ///< counted from 1

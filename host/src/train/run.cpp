@@ -15,6 +15,7 @@
 #include "data/open_data.h"
 #include "data/training_labels.h"
 #include "files/run_folder.h"
+#include "files/run_lock.h"
 #include "text/nearest.h"
 #include "train/device.h"
 #include "train/read_weights.h"
@@ -335,6 +336,8 @@ RunPlan plan_training(const Json& config, const Catalog& catalog, Progress& prog
 RunReport run_training(const Json& config, const Catalog& catalog, const std::optional<std::filesystem::path>& resume,
                        Progress& progress, const std::atomic<bool>& stop) {
   const double started = now_seconds();
+  std::optional<RunLock> lock;
+  if (resume) lock.emplace(*resume);
   set_threads(config);
   Prepared run(config, catalog);
   if (!resume) run.start(config, progress);
@@ -350,6 +353,7 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   } else {
     report.folder = make_run_folder(config_value<std::string>(config, "output.folder"),
                                     config_value<std::string>(config, "output.name"), run.plugin.name());
+    lock.emplace(report.folder);
     write_file_atomically(report.folder / "config.json", config.dump(2) + "\n");
   }
   progress.line("training " + run.plugin.name() + " (" + std::to_string(run.weights()) + " weights) on " +
@@ -359,7 +363,7 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
                 (run.settings.half_precision ? ", half precision" : "") +
                 (run.hooks.names().empty() ? "" : ", hooks: " + join(run.hooks.names())));
   for (const auto& warning : run.data.warnings) progress.line("warning: " + warning);
-  progress.line((resume ? "going on with " : "writing to ") + report.folder.string());
+  if (!resume) progress.line("writing to " + report.folder.string());
 
   report.class_names = class_names(run.data.train->labels());
   Trainer trainer({run.detector, *run.data.train, *run.data.test, run.hooks, progress, stop, report.folder, config},

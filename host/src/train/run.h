@@ -30,7 +30,7 @@ struct RunReport {
 };
 
 /// Trains as a complete config says, in a new run folder, or goes on with the run in `resume` (its checkpoint and
-/// config).
+/// config). Holds the folder's lock meanwhile: throws UserError (exit 2) when another process is at work on that run.
 [[nodiscard]] RunReport run_training(const Json& config, const Catalog& catalog,
                                      const std::optional<std::filesystem::path>& resume, Progress& progress,
                                      const std::atomic<bool>& stop);

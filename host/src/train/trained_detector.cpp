@@ -22,12 +22,23 @@ struct Weights {
   std::string from;
 };
 
+Weights from_checkpoint(Checkpoint c, const fs::path& path) {
+  Weights out;
+  out.tensors = c.ema.empty() ? std::move(c.model) : std::move(c.ema);
+  out.config = std::move(c.config);
+  out.classes = std::move(c.classes);
+  out.from = path.string() + ", step " + std::to_string(c.position.step);
+  return out;
+}
+
 Weights from_weight_file(const fs::path& path) {
   TensorFile file = read_safetensors(path);
+  if (is_checkpoint(file)) return from_checkpoint(read_checkpoint(path), path);
   if (file.metadata["format"] != "bdc-weights-1") {
-    throw UserError(ExitCode::data, path.string() +
-                                        ": is no weight file of a run (best.safetensors)\n  advice: name the run's "
-                                        "folder; weights of other programs can start a training (train.weights)");
+    throw UserError(ExitCode::data,
+                    path.string() +
+                        ": is no weight file of a run (best.safetensors, last.safetensors)\n  advice: name the run's "
+                        "folder; weights of other programs can start a training (train.weights)");
   }
   Weights out;
   try {
@@ -42,24 +53,15 @@ Weights from_weight_file(const fs::path& path) {
   return out;
 }
 
-Weights from_checkpoint(const fs::path& folder) {
-  Checkpoint c = CheckpointStore(folder).load([](const std::string&) {});
-  Weights out;
-  out.tensors = c.ema.empty() ? std::move(c.model) : std::move(c.ema);
-  out.config = std::move(c.config);
-  out.classes = std::move(c.classes);
-  out.from = folder.string() + ", step " + std::to_string(c.position.step);
-  return out;
-}
-
 }  // namespace
 
 TrainedDetector open_trained(const fs::path& what, const Catalog& catalog, const std::string& device) {
   if (!fs::exists(what)) throw UserError(ExitCode::data, what.string() + ": no such run folder or weight file");
   const bool is_folder = fs::is_directory(what);
-  Weights weights = !is_folder                              ? from_weight_file(what)
-                    : fs::exists(what / "best.safetensors") ? from_weight_file(what / "best.safetensors")
-                                                            : from_checkpoint(what);
+  Weights weights = !is_folder ? from_weight_file(what)
+                    : fs::exists(what / "best.safetensors")
+                        ? from_weight_file(what / "best.safetensors")
+                        : from_checkpoint(CheckpointStore(what).load([](const std::string&) {}), what);
   TrainedDetector out;
   out.config = std::move(weights.config);
   out.classes = std::move(weights.classes);

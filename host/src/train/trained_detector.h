@@ -20,9 +20,10 @@ struct TrainedDetector {
   std::string from;  ///< "runs/x/best.safetensors, epoch 12"
 };
 
-/// `what`: a run folder (its best weights, or those of its last checkpoint when it was never evaluated) or a weight
-/// file that a run wrote. Ready for prediction. Throws UserError: exit 4 when nothing usable is there, 5 to 7 when the
-/// plugin cannot be had. `device`: as train.device.
+/// `what`: a run folder (its best weights, or those of its last checkpoint when it was never evaluated) or a file
+/// of weights that a run wrote, a checkpoint (its running mean of the weights, where it has one) among them. Ready for
+/// prediction. Throws UserError: exit 4 when nothing usable is there, 5 to 7 when the plugin cannot be had. `device`:
+/// as train.device.
 [[nodiscard]] TrainedDetector open_trained(const std::filesystem::path& what, const Catalog& catalog,
                                            const std::string& device);
 

@@ -5,6 +5,7 @@
 #include <torch/utils.h>
 
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include "app/user_error.h"
@@ -89,9 +90,14 @@ Trainer::Trainer(TrainerParts parts, const TrainSettings& settings)
 
 FitResult Trainer::fit(const Checkpoint* resume) {
   torch::manual_seed(settings_.seed);
-  if (resume) restore(*resume);
+  if (resume) {
+    restore(*resume);
+    parts_.progress.line(is_finished() ? parts_.folder.string() + ": is already finished: " + end_reason()
+                                       : "going on with " + parts_.folder.string());
+  }
   log_.emplace(parts_.folder, at_.epoch);
-  std::filesystem::create_directories(parts_.folder / "pictures");
+  std::error_code ignored;  // the first picture will tell
+  std::filesystem::create_directories(parts_.folder / "pictures", ignored);
   FitResult result;
   try {
     stage_ = "before_fit";
@@ -112,11 +118,12 @@ FitResult Trainer::fit(const Checkpoint* resume) {
 
 FitResult Trainer::run_epochs() {
   FitResult result;
+  result.was_finished = is_finished();
   parts_.detector.module().train();
-  while (at_.epoch < settings_.epochs && !has_lost_patience()) {
+  while (!is_finished()) {
     run_.epoch = at_.epoch;
-    loss_sums_.clear();
-    loss_count_ = images_done_ = 0;
+    images_done_ = 0;
+    first_position_ = at_.position;
     epoch_started_ = now_seconds();
     (void)clock_.take();
     clock_.begin("hooks");
@@ -132,6 +139,7 @@ FitResult Trainer::run_epochs() {
     finish_epoch(result);
   }
   result.stopped_early = at_.epoch < settings_.epochs;
+  if (result.stopped_early && !result.was_finished) parts_.progress.line("stopped: " + end_reason());
   result.best_ap = best_;
   result.best_epoch = best_epoch_;
   return result;
@@ -140,6 +148,17 @@ FitResult Trainer::run_epochs() {
 bool Trainer::has_lost_patience() const {
   return settings_.patience > 0 && best_epoch_ > 0 && at_.position == 0 &&
          at_.epoch - best_epoch_ >= settings_.patience;
+}
+
+bool Trainer::is_finished() const {
+  return at_.epoch >= settings_.epochs || has_lost_patience();
+}
+
+std::string Trainer::end_reason() const {
+  if (at_.epoch >= settings_.epochs) return "all " + std::to_string(settings_.epochs) + " epochs are done";
+  const std::int64_t waited = at_.epoch - best_epoch_;
+  return "AP has not risen for " + std::to_string(waited) + (waited == 1 ? " epoch" : " epochs") +
+         " (train.patience); the best was " + fixed(best_, 3) + " in epoch " + std::to_string(best_epoch_);
 }
 
 bool Trainer::run_epoch() {
@@ -178,17 +197,18 @@ bool Trainer::run_epoch() {
 void Trainer::show_progress() {
   const double elapsed = std::fmax(now_seconds() - epoch_started_, 1e-9);
   const auto left = static_cast<double>((settings_.epochs - at_.epoch) * batches_per_epoch_ - at_.position);
-  const auto count = static_cast<double>(std::max<std::int64_t>(1, loss_count_));
-  const double rate = count / elapsed;
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, losses_.batches));
+  const double rate = static_cast<double>(std::max<std::int64_t>(1, at_.position - first_position_)) / elapsed;
   std::string losses;
-  for (const auto& [name, sum] : loss_sums_) {
+  for (const auto& [name, sum] : losses_.sums) {
     if (name != "loss") losses += (losses.empty() ? "" : ", ") + name + " " + fixed(sum / count, 3);
   }
   parts_.progress.live("epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs) + "  step " +
-                       std::to_string(at_.position) + "/" + std::to_string(batches_per_epoch_) + "  loss " +
-                       fixed(loss_sums_["loss"] / count, 3) + (losses.empty() ? "" : " (" + losses + ")") + "  " +
-                       fixed(static_cast<double>(images_done_) / elapsed, 0) + " images/s  ETA " +
-                       clock_text(left / rate) + "  " + memory_text());
+                           std::to_string(at_.position) + "/" + std::to_string(batches_per_epoch_) + "  loss " +
+                           fixed(losses_.sums["loss"] / count, 3),
+                       losses.empty() ? "" : " (" + losses + ")",
+                       "  " + fixed(static_cast<double>(images_done_) / elapsed, 0) + " images/s  ETA " +
+                           clock_text(left / rate) + "  " + memory_text());
 }
 
 void Trainer::tell_broken_images() {
@@ -224,14 +244,16 @@ void Trainer::run_batch(Batch& batch) {
   if (is_pictured()) {
     stage_ = "drawing a picture";
     clock_.begin("pictures");
-    write_batch_picture(parts_.folder / "pictures" / ("batch_epoch_" + std::to_string(at_.epoch + 1) + ".png"), batch,
-                        class_names(parts_.train.labels()));
+    try_picture([&] {
+      write_batch_picture(parts_.folder / "pictures" / ("batch_epoch_" + std::to_string(at_.epoch + 1) + ".png"), batch,
+                          class_names(parts_.train.labels()));
+    });
   }
   stage_ = "loss of plugin " + parts_.detector.name();
   clock_.begin("loss");
   const plugin::LossTerms terms = parts_.detector.loss(*activations, batch.targets);
   const double loss = terms.total.item<double>();
-  if (loss_scale_.is_exhausted()) require_finite(loss, batch.images);
+  if (loss_scale_.is_exhausted()) require_finite(loss, batch.images, at_.position + 1);
   if (pending_ == 0) optimizer_.zero_grad();
   stage_ = "backward of plugin " + parts_.detector.name();
   clock_.begin("backward");
@@ -243,9 +265,20 @@ void Trainer::run_batch(Batch& batch) {
   images_done_ += batch.size();
   latest_terms_ = {terms.total.detach(), terms.parts};
   if (!std::isfinite(loss)) return;  // the loss scale will be halved
-  loss_sums_["loss"] += loss;
-  for (const auto& [name, value] : terms.parts) loss_sums_[name] += value.item<double>();
-  ++loss_count_;
+  losses_.sums["loss"] += loss;
+  for (const auto& [name, value] : terms.parts) losses_.sums[name] += value.item<double>();
+  ++losses_.batches;
+}
+
+void Trainer::try_picture(const std::function<void()>& draw) {
+  try {
+    draw();
+  } catch (const UserError& e) {
+    if (has_told_picture_) return;
+    has_told_picture_ = true;
+    parts_.progress.line("warning: " + std::string(e.what()) +
+                         "\n  training goes on; this is said once, of the first picture that cannot be written");
+  }
 }
 
 bool Trainer::is_pictured() const {
@@ -256,7 +289,7 @@ void Trainer::run_optimizer(const plugin::Images& images) {
   stage_ = "optimiser step";
   const double rate = settings_.learning_rate.at(at_.step, steps_per_epoch_ * settings_.epochs);
   const double norm = optimizer_.step(rate, loss_scale_.factor());
-  if (loss_scale_.is_exhausted()) require_finite(norm, images);
+  if (loss_scale_.is_exhausted()) require_finite(norm, images, at_.position);
   loss_scale_.after_step(std::isfinite(norm));
   if (std::isfinite(norm)) ema_.update();
   pending_ = 0;
@@ -278,19 +311,27 @@ plugin::DecodeOptions Trainer::hook_limits() const {
   return limits;
 }
 
-void Trainer::require_finite(double value, const plugin::Images& images) {
+void Trainer::require_finite(double value, const plugin::Images& images, std::int64_t step) {
   if (std::isfinite(value)) return;
-  Json report = {{"epoch", at_.epoch}, {"step", at_.step}, {"images", Json::array()}};
+  Json report = {{"epoch", at_.epoch + 1}, {"step", step}, {"global_step", at_.step + 1}, {"images", Json::array()}};
   for (const auto& meta : images.meta) {
-    report["images"].push_back(parts_.train.labels().images[static_cast<std::size_t>(meta.index)].id.text);
+    const ImageRecord& image = parts_.train.labels().images[static_cast<std::size_t>(meta.index)];
+    Json entry = Json::object();
+    entry["id"] = image.id.text;
+    entry["file"] = image.file;
+    report["images"].push_back(std::move(entry));
   }
   const auto file = parts_.folder / "non_finite.json";
-  write_file_atomically(file, report.dump(2) + "\n");
+  write_file_atomically(file, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  char lower[32];
+  std::snprintf(lower, sizeof(lower), "%.3g", settings_.learning_rate.start / 10);
   throw UserError(ExitCode::non_finite,
                   "the loss or its gradient is not finite in epoch " + std::to_string(at_.epoch + 1) + ", step " +
-                      std::to_string(at_.position + 1) + "; the batch's images are in " + file.string() +
-                      "\n  advice: a lower train.learning_rate, a smaller train.clip_norm, or a look at "
-                      "those images; the last checkpoint is from before this step");
+                      std::to_string(step) + "; the batch's images are in " + file.string() +
+                      "\n  advice: look at those images, or begin a new run with a lower learning rate (or a smaller "
+                      "train.clip_norm):\n    bdc-host train --config " +
+                      (parts_.folder / "config.json").string() + " --set output.name= --set train.learning_rate=" +
+                      lower + "\n  --resume would come to the same step again: a run keeps its settings");
 }
 
 std::optional<CocoEvalResult> Trainer::evaluate_epoch() {
@@ -325,16 +366,19 @@ void Trainer::finish_epoch(FitResult& result) {
   const double train_seconds = now_seconds() - epoch_started_;
   clock_.begin("evaluation");
   std::optional<CocoEvalResult> evaluation = evaluate_epoch();
-  for (const auto& [name, sum] : loss_sums_) run_.metrics["train/" + name] = sum / static_cast<double>(loss_count_);
+  for (const auto& [name, sum] : losses_.sums)
+    run_.metrics["train/" + name] = sum / static_cast<double>(losses_.batches);
   run_.metrics["train/learning_rate"] = settings_.learning_rate.at(at_.step - 1, steps_per_epoch_ * settings_.epochs);
-  run_.metrics["train/images_per_second"] = static_cast<double>(images_done_) / std::fmax(train_seconds, 1e-9);
+  if (images_done_ > 0) {  // none are when the run was interrupted after the last step
+    run_.metrics["train/images_per_second"] = static_cast<double>(images_done_) / std::fmax(train_seconds, 1e-9);
+  }
   stage_ = "after_epoch";
   clock_.begin("hooks");
   parts_.hooks.after_epoch(run_);
   for (const auto& [stage, seconds] : clock_.take()) run_.metrics["seconds/" + stage] = seconds;
   if (evaluation) keep_if_best(*evaluation);
   std::string line = "epoch " + std::to_string(at_.epoch + 1) + "/" + std::to_string(settings_.epochs);
-  if (loss_count_ > 0) line += "  loss " + fixed(loss_sums_["loss"] / static_cast<double>(loss_count_), 3);
+  if (losses_.batches > 0) line += "  loss " + fixed(losses_.sums["loss"] / static_cast<double>(losses_.batches), 3);
   if (evaluation && evaluation->stats[0] >= 0)
     line += "  AP50 " + fixed(evaluation->stats[1], 3) + "  AP " + fixed(evaluation->stats[0], 3);
   for (const auto& name : parts_.hooks.names()) {
@@ -347,12 +391,16 @@ void Trainer::finish_epoch(FitResult& result) {
   if (!told_broken_.empty()) run_.metrics["data/broken_images"] = static_cast<double>(told_broken_.size());
   log_->add(at_.epoch + 1, at_.step, run_.metrics);
   run_.metrics.clear();
-  write_learning_curve(parts_.folder / "learning_curve.png", log_->records());
-  if (evaluation)
-    write_precision_recall(parts_.folder / "precision_recall.png", *evaluation, class_names(parts_.train.labels()));
+  try_picture([&] { write_learning_curve(parts_.folder / "learning_curve.png", log_->records()); });
+  if (evaluation) {
+    try_picture([&] {
+      write_precision_recall(parts_.folder / "precision_recall.png", *evaluation, class_names(parts_.train.labels()));
+    });
+  }
   if (evaluation) result.evaluation = std::move(evaluation);
   ++at_.epoch;
   at_.position = 0;
+  losses_ = LossSums{};
   save();
 }
 
@@ -361,6 +409,7 @@ void Trainer::save() {
   clock_.begin("saving");
   Checkpoint c;
   c.position = at_;
+  c.losses = losses_;
   c.config = parts_.config;
   c.classes = class_names(parts_.train.labels());
   c.model = module_state(parts_.detector.module());
@@ -399,6 +448,7 @@ void Trainer::restore(const Checkpoint& c) {
   }
   loss_scale_.restore(c.loss_scale, c.loss_scale_good_steps);
   at_ = c.position;
+  losses_ = c.losses;
   best_ = c.best;
   best_epoch_ = c.best_epoch;
   run_.epoch = at_.epoch;

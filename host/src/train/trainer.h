@@ -68,8 +68,9 @@ class Trainer {
  public:
   Trainer(TrainerParts parts, const TrainSettings& settings);
 
-  /// Trains from the start or from a checkpoint. Throws UserError: exit 7 from plugins and hooks, exit 9 when the loss
-  /// is not finite (the batch's image ids are in non_finite.json in the run folder).
+  /// Trains from the start or from a checkpoint; says so when that one is of a finished run, and only calls the hooks'
+  /// before_fit and after_fit then. Throws UserError: exit 7 from plugins and hooks, exit 9 when the loss
+  /// is not finite (the batch's images are in non_finite.json in the run folder).
   FitResult fit(const Checkpoint* resume = nullptr);
 
   /// What the detector, with the mean weights where they are kept, sees in each training image: in order, in the
@@ -85,11 +86,16 @@ class Trainer {
   std::optional<CocoEvalResult> evaluate_epoch();
   void keep_if_best(const CocoEvalResult& evaluation);
   [[nodiscard]] bool has_lost_patience() const;
+  [[nodiscard]] bool is_finished() const;
+  [[nodiscard]] std::string end_reason() const;  ///< of a finished run
   void restore(const Checkpoint& checkpoint);
   void save();
-  void require_finite(double loss, const plugin::Images& images);
+  /// step: of the epoch, counted from 1.
+  void require_finite(double value, const plugin::Images& images, std::int64_t step);
   void show_progress();
   void tell_broken_images();
+  /// Writes a picture; that this fails (a full disk) is a warning, told once.
+  void try_picture(const std::function<void()>& draw);
   [[nodiscard]] plugin::DecodeOptions hook_limits() const;
   [[nodiscard]] bool is_pictured() const;
 
@@ -108,12 +114,13 @@ class Trainer {
   plugin::LossTerms latest_terms_;
   std::int64_t pending_ = 0;  ///< batches whose gradients wait for the optimiser
   std::string stage_ = "before_fit";
-  // Over the batches of this epoch since it was begun or resumed.
-  std::map<std::string, double> loss_sums_;
-  std::int64_t loss_count_ = 0, images_done_ = 0;
+  LossSums losses_;  ///< of this epoch
+  // Since the epoch was begun or resumed.
+  std::int64_t first_position_ = 0, images_done_ = 0;
   double epoch_started_ = 0;
   StageClock clock_;
   std::set<std::string> told_broken_;
+  bool has_told_picture_ = false;
 };
 
 }  // namespace bdc::host

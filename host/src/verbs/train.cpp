@@ -58,6 +58,7 @@ Json json_report(const RunReport& report) {
   Json out = {{"run", report.folder.string()},
               {"interrupted", report.fit.interrupted},
               {"stopped_early", report.fit.stopped_early},
+              {"was_finished", report.fit.was_finished},
               {"best_epoch", report.fit.best_epoch},
               {"seconds", report.seconds}};
   if (report.fit.evaluation) {
@@ -118,9 +119,11 @@ std::filesystem::path newest_run() {
   for (const auto& entry : fs::directory_iterator("runs", ignored)) {
     for (const char* name : {"last.safetensors", "previous.safetensors"}) {
       const fs::path file = entry.path() / name;
-      if (!fs::exists(file) || (!newest.empty() && fs::last_write_time(file) <= when)) continue;
+      std::error_code error;  // not there, or just renamed by a run that is going on
+      const auto changed = fs::last_write_time(file, error);
+      if (error || (!newest.empty() && changed <= when)) continue;
       newest = entry.path();
-      when = fs::last_write_time(file);
+      when = changed;
     }
   }
   if (newest.empty()) throw UserError(ExitCode::data, "--resume auto: there is no run with a checkpoint in runs/");

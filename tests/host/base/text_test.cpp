@@ -48,6 +48,12 @@ TEST(Table, ColumnsLineUpAlsoWithAccents) {
   EXPECT_THROW(table.add({"only one"}), std::logic_error);
 }
 
+TEST(LiveLine, TheDetailGivesWayFirstAndTheEndLast) {
+  EXPECT_EQ(fitted("loss 1.5", " (box 1.0)", "  ETA 1:05", 28), "loss 1.5 (box 1.0)  ETA 1:05");
+  EXPECT_EQ(fitted("loss 1.5", " (box 1.0)", "  ETA 1:05", 27), "loss 1.5  ETA 1:05");
+  EXPECT_EQ(fitted("loss 1.5", " (box 1.0)", "  ETA 1:05", 10), "loss 1.5  ");
+}
+
 TEST(ClockText, ShowsMinutesAndHours) {
   EXPECT_EQ(clock_text(65.2), "1:05");
   EXPECT_EQ(clock_text(7389), "2:03:09");

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <torch/nn.h>
 
+#include <limits>
+
 #include "app/user_error.h"
 #include "config/options.h"
 #include "host/train/recording_hook.h"
@@ -110,6 +112,51 @@ TEST(Trainer, AResumedRunLoadsStatesFirstAndGoesOnInTheMiddleOfTheEpoch) {
                     {"r.after_fit"}}));
 }
 
+/// A record of metrics.jsonl without what differs from run to run.
+std::string without_times(const Json& record) {
+  Json out = Json::object();
+  for (const auto& [key, value] : record.items()) {
+    if (key.rfind("seconds/", 0) != 0 && key != "train/images_per_second") out[key] = value;
+  }
+  return out.dump();
+}
+
+TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheMetricsOfAnUnbrokenRun) {
+  SmallRun whole;
+  (void)whole.fit();
+  const std::vector<Json> expected = read_metrics(whole.folder.path());
+  ASSERT_EQ(expected.size(), 2u);
+  ASSERT_TRUE(expected[0].contains("train/loss"));
+  for (int stop_after = 1; stop_after <= 3; ++stop_after) {
+    SmallRun first;
+    first.recorder->on_step = [&](int step) { first.stop = step == stop_after; };
+    ASSERT_TRUE(first.fit().interrupted);
+    SmallRun second;
+    const Checkpoint checkpoint = first.checkpoint();
+    EXPECT_EQ(checkpoint.losses.batches, stop_after == 2 ? 2 : 1) << "those of the epoch, up to the interrupt";
+    (void)second.fit(&checkpoint);
+    const std::vector<Json> records = read_metrics(second.folder.path());
+    ASSERT_EQ(records.size(), stop_after == 3 ? 1u : 2u);
+    for (std::size_t n = 0; n < records.size(); ++n) {
+      EXPECT_EQ(without_times(records[n]), without_times(expected[n + 2 - records.size()])) << stop_after;
+    }
+    EXPECT_EQ(second.checkpoint().losses.batches, 0) << "the epoch is over";
+  }
+}
+
+TEST(Trainer, ACheckpointWithoutLossesIsResumed) {
+  SmallRun first;
+  first.recorder->on_step = [&](int step) { first.stop = step == 1; };
+  (void)first.fit();
+  Checkpoint checkpoint = first.checkpoint();
+  checkpoint.losses = LossSums{};
+  SmallRun second;
+  EXPECT_FALSE(second.fit(&checkpoint).interrupted);
+  const std::vector<Json> records = read_metrics(second.folder.path());
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_TRUE(records[0].contains("train/loss")) << "of the rest of the epoch";
+}
+
 TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheBitsOfAnUnbrokenRun) {
   SmallRun whole;
   (void)whole.fit();
@@ -125,6 +172,60 @@ TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheBitsOfAnUnbrokenRun) {
       EXPECT_TRUE(torch::equal(tensor, expected.at(name))) << name;
     EXPECT_EQ(second.recorder->steps, 4);
   }
+}
+
+TEST(Trainer, ALossThatIsNotFiniteIsPlacedAlikeInTheMessageAndTheFile) {
+  SmallRun run;
+  run.settings.evaluate_every = 5;
+  struct Spoil : plugin::TrainingHook {
+    explicit Spoil(torch::nn::Module& spoilt) : module(spoilt) {}
+    void after_step(plugin::RunContext&, const plugin::LossTerms&) override {
+      if (++steps != 3) return;
+      torch::NoGradGuard no_grad;
+      for (auto& p : module.parameters()) p.fill_(std::numeric_limits<float>::quiet_NaN());
+    }
+    torch::nn::Module& module;
+    int steps = 0;
+  };
+  std::vector<HookInstance> list;
+  list.push_back({"spoil", 50, false, std::make_unique<Spoil>(run.detector.module())});
+  HookList hooks(std::move(list));
+  Trainer trainer({run.detector, run.train, run.test, hooks, run.progress, run.stop, run.folder.path(), Json::object()},
+                  run.settings);
+  try {
+    (void)trainer.fit();
+    FAIL() << "the loss was not finite";
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), ExitCode::non_finite);
+    const std::string message = e.what();
+    EXPECT_NE(message.find("not finite in epoch 2, step 2;"), std::string::npos) << message;
+    EXPECT_NE(message.find("--set output.name= --set train.learning_rate=0.001\n"), std::string::npos) << message;
+  }
+  const Json report = Json::parse(test::read_file(run.folder.path() / "non_finite.json"));
+  EXPECT_EQ(report["epoch"].get<int>(), 2);
+  EXPECT_EQ(report["step"].get<int>(), 2);
+  EXPECT_EQ(report["global_step"].get<int>(), 4);
+  ASSERT_EQ(report["images"].size(), 2u);
+  for (const Json& image : report["images"]) {
+    EXPECT_TRUE(image.contains("id"));
+    EXPECT_TRUE(image.contains("file"));
+  }
+}
+
+TEST(Trainer, APictureThatCannotBeWrittenIsAWarningToldOnce) {
+  SmallRun run;
+  run.folder.write("pictures", "a file where the folder should be");
+  Progress loud(Progress::Style::automatic);
+  Trainer trainer({run.detector, run.train, run.test, run.hooks, loud, run.stop, run.folder.path(), Json::object()},
+                  run.settings);
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW((void)trainer.fit());
+  const std::string said = testing::internal::GetCapturedStderr();
+  const auto first = said.find("warning: " + (run.folder.path() / "pictures/batch_epoch_1.png").string());
+  ASSERT_NE(first, std::string::npos) << said;
+  EXPECT_EQ(said.find("warning: ", first + 1), std::string::npos) << "there is a picture in both epochs: " << said;
+  EXPECT_EQ(run.checkpoint().position.epoch, 2);
+  EXPECT_EQ(read_metrics(run.folder.path()).size(), 2u);
 }
 
 TEST(Trainer, HooksSeePredictionsAndMayReplaceTargets) {
