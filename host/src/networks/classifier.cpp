@@ -17,6 +17,11 @@ class PlainNetwork : public nn::Module {
   PlainNetwork(nn::Sequential features, std::int64_t grid, nn::Sequential classifier) : grid_(grid) {
     features_ = register_module("features", std::move(features));
     classifier_ = register_module("classifier", std::move(classifier));
+    // He's rule: without norms, the signal must neither die nor grow on its way through so many layers.
+    for (const auto& item : named_parameters()) {
+      torch::Tensor p = item.value();
+      p.dim() > 1 ? nn::init::kaiming_normal_(p, 0, torch::kFanIn, torch::kReLU) : nn::init::zeros_(p);
+    }
   }
   Tensor classify(const Tensor& x) {
     return classifier_->forward(torch::adaptive_avg_pool2d(features_->forward(x), {grid_, grid_}).flatten(1));
@@ -47,10 +52,7 @@ std::shared_ptr<PlainNetwork> vgg16(double width, std::int64_t outputs) {
   for (const std::vector<std::int64_t>& stage : std::vector<std::vector<std::int64_t>>{
            {64, 64}, {128, 128}, {256, 256, 256}, {512, 512, 512}, {512, 512, 512}}) {
     for (const std::int64_t channels : stage) {
-      nn::Conv2d conv(nn::Conv2dOptions(in, wide(channels), 3).padding(1));
-      nn::init::kaiming_normal_(conv->weight, 0, torch::kFanOut, torch::kReLU);
-      nn::init::zeros_(conv->bias);
-      features->push_back(conv);
+      features->push_back(nn::Conv2d(nn::Conv2dOptions(in, wide(channels), 3).padding(1)));
       features->push_back(nn::ReLU());
       in = wide(channels);
     }

@@ -48,6 +48,7 @@ Classifier train_classifier(const Dataset& data, const std::vector<Crop>& crops,
   torch::manual_seed(seed);
   const auto outputs = static_cast<std::int64_t>(data.labels().classes.size() + 1);
   Classifier out = make_classifier(settings, outputs);
+  if (settings.training.weights.empty()) start_without_residuals(*out.module);
   load_start_weights(*out.module, settings.training, name, progress);
   out.module->to(device);
   fit(

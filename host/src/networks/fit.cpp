@@ -1,6 +1,7 @@
 #include "networks/fit.h"
 
 #include <torch/nn.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>
@@ -86,6 +87,22 @@ void fit(torch::nn::Module& module, const NetworkTraining& how, std::int64_t ite
                  fixed(sum / static_cast<double>(batches.size()), 3) + "  " + fixed(now_seconds() - started, 1) + " s");
   }
   module.eval();
+}
+
+void start_without_residuals(torch::nn::Module& module) {
+  torch::NoGradGuard no_grad;
+  const std::string last = "bn3.weight", second = "bn2.weight";
+  const auto parameters = module.named_parameters();
+  const auto ends = [](const std::string& name, const std::string& end) {
+    return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+  };
+  for (const auto& item : parameters) {
+    const std::string& name = item.key();
+    const bool is_last =
+        ends(name, last) ||
+        (ends(name, second) && parameters.find(name.substr(0, name.size() - last.size()) + last) == nullptr);
+    if (is_last) torch::Tensor(item.value()).zero_();
+  }
 }
 
 void load_start_weights(torch::nn::Module& module, const NetworkTraining& how, const std::string& name,

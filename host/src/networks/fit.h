@@ -35,6 +35,11 @@ void fit(torch::nn::Module& module, const NetworkTraining& how, std::int64_t ite
          const std::string& name, const std::function<torch::Tensor(const std::vector<std::int64_t>&)>& loss_of,
          const NetworkProgress& progress);
 
+/// Residual blocks of a network that starts from scratch begin as if they were not there: the scale of the last batch
+/// norm of each (layer1.0.bn3.weight; bn2 where there are two) is 0. A deep ResNet then learns as soon as a shallow
+/// one.
+void start_without_residuals(torch::nn::Module& module);
+
 /// Copies the weights to start from, where `how` names some, into the module. Throws UserError (exit 4) when they
 /// cannot be read or none fits.
 void load_start_weights(torch::nn::Module& module, const NetworkTraining& how, const std::string& name,

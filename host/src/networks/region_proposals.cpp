@@ -65,6 +65,7 @@ std::shared_ptr<frcnn::ProposalNetwork> train_proposal_network(const Dataset& da
                                                                const NetworkProgress& progress) {
   torch::manual_seed(seed);
   const auto network = make_proposal_network(settings);
+  if (settings.training.weights.empty()) start_without_residuals(*network);
   load_start_weights(*network, settings.training, name, progress);
   network->to(device);
   two_stage::RpnLossOptions options;

@@ -16,7 +16,7 @@ struct Crop {
 
 struct CropSettings {
   double held_out = 0.25;        ///< share of the images whose crops are held out, at least one image, never all
-  std::int64_t backgrounds = 2;  ///< crops of background per image
+  std::int64_t backgrounds = 1;  ///< crops of background per image
   std::uint64_t seed = 1;
 };
 

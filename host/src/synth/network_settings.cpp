@@ -25,21 +25,20 @@ std::map<std::string, SkillNetworks> published() {
 
 std::map<std::string, SkillNetworks> small() {
   auto out = published();
-  const auto set = [&](const char* skill, double width, std::int64_t epochs, double rate, double rpn_width,
-                       std::int64_t input, std::int64_t rpn_epochs) {
+  const auto set = [&](const char* skill, std::int64_t epochs, double rate, std::int64_t input, std::int64_t pyramid,
+                       std::int64_t rpn_epochs) {
     SkillNetworks& s = out[skill];
-    s.classifier.width = width;
+    s.classifier.width = s.rpn.width = 0.125;
     s.classifier.crop = 64;
     s.classifier.training = {epochs, 32, rate, "adamw", ""};
-    s.rpn.width = rpn_width;
-    s.rpn.pyramid = 32;
+    s.rpn.pyramid = pyramid;
     s.rpn.input = input;
     s.rpn.anchor = static_cast<double>(input) / 12;
     s.rpn.training = {rpn_epochs, 8, 0.002, "adamw", ""};
   };
-  set("poor", 0.125, 6, 0.001, 0.125, 64, 3);
-  set("average", 0.125, 4, 0.001, 0.125, 96, 4);
-  set("expert", 0.125, 7, 0.002, 0.125, 128, 5);
+  set("poor", 6, 0.001, 64, 32, 4);
+  set("average", 4, 0.001, 96, 32, 4);
+  set("expert", 3, 0.002, 128, 64, 4);
   return out;
 }
 

@@ -42,7 +42,7 @@ struct SkillNetworks {
   // What they are trained and measured on.
   std::uint64_t seed = 1;
   double held_out = 0.25;        ///< share of the images whose crops measure the classifier and do not train it
-  std::int64_t backgrounds = 2;  ///< crops of background per image
+  std::int64_t backgrounds = 1;  ///< crops of background per image
 };
 
 /// What "networks" of a crowd says (docs/synth.md).

@@ -103,6 +103,27 @@ TEST(Fit, ALossThatIsNotFiniteIsAnError) {
   }
 }
 
+TEST(Fit, ANetworkFromScratchStartsWithoutItsResiduals) {
+  torch::NoGradGuard no_grad;
+  for (const char* backbone : {"resnet18", "resnet50"}) {
+    ProposalSettings settings;
+    settings.backbone = backbone;
+    settings.width = 0.05;
+    const auto network = make_proposal_network(settings);
+    start_without_residuals(*network);
+    std::size_t zero = 0;
+    for (const auto& item : network->named_parameters()) {
+      const std::string last = std::string(backbone) == "resnet18" ? "bn2.weight" : "bn3.weight";
+      const bool is_zero = item.key().find("bn") != std::string::npos &&
+                           item.key().find("weight") != std::string::npos &&
+                           item.value().abs().sum().item<double>() == 0;
+      EXPECT_EQ(is_zero, item.key().find(last) != std::string::npos) << item.key();
+      zero += is_zero ? 1 : 0;
+    }
+    EXPECT_EQ(zero, std::string(backbone) == "resnet18" ? 8u : 16u);
+  }
+}
+
 /// Two images: the left half red and the right half blue, and the other way round.
 class Halves : public Dataset {
  public:
@@ -216,7 +237,7 @@ TEST_F(SkillStore, TheSameSeedAndThreadsTrainTheSameNetworks) {
 
 TEST_F(SkillStore, ProposalsLieInTheImageAndCountsAreTheHeldOutCrops) {
   const SkillSource& source = first_->skills.at("poor");
-  const CropSets crops = make_crops(data_->labels(), {0.25, 2, 1});
+  const CropSets crops = make_crops(data_->labels(), {0.25, 1, 1});
   double sum = 0;
   for (const double n : source.counts) sum += n;
   EXPECT_EQ(sum, static_cast<double>(crops.held_out.size()));
