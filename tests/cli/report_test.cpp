@@ -88,7 +88,7 @@ Found look_at(const TemporaryFolder& folder, const std::string& name) {
       {"chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
        "--user-data-dir=" + (folder.path() / "profile").string(), "--dump-dom", "file://" + looked},
       folder.path());
-  EXPECT_EQ(outcome.exit_code, 0) << "chromium is needed (packages.txt)\n" << outcome.err;
+  EXPECT_EQ(outcome.exit_code, 0) << "chromium is needed (tests/packages.txt)\n" << outcome.err;
   const auto from = outcome.out.find("<title>FOUND ");
   if (from == std::string::npos) {
     ADD_FAILURE() << "the page's script did not finish\n" << outcome.err;

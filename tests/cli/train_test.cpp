@@ -207,6 +207,42 @@ TEST(Train, ResumeRefusesOtherSettingsMissingRunsAndDamagedCheckpoints) {
   EXPECT_NE(none.err.find("runs/minimal-1: holds no checkpoint"), std::string::npos) << none.err;
 }
 
+TEST(Train, ARunStoppedBeforeItsFirstCheckpointBeginsAgainInItsFolder) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_host(small_run({"-q", "--set", "output.name=whole"}), folder.path()).exit_code, 0);
+  // As a run looks that was killed in its first epoch.
+  fs::create_directories(folder.path() / "runs/cut");
+  std::string config = read_file(folder.path() / "runs/whole/config.json");
+  const auto name = config.find("\"whole\"");
+  ASSERT_NE(name, std::string::npos);
+  folder.write("runs/cut/config.json", config.replace(name, 7, "\"cut\""));
+  const auto outcome = run_host({"train", "--resume", "auto"}, folder.path());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("runs/cut: was stopped before its first checkpoint, so it begins again"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_TRUE(bdc::test::tensor_bytes(folder.path() / "runs/cut/last.safetensors") ==
+              bdc::test::tensor_bytes(folder.path() / "runs/whole/last.safetensors"));
+
+  folder.write("runs/broken/config.json", "{\"train\": {\"epochs\": \"many\"}}");
+  const auto broken = run_host({"train", "--resume", "runs/broken"}, folder.path());
+  EXPECT_EQ(broken.exit_code, 3) << broken.err;
+  EXPECT_NE(broken.err.find("train.epochs"), std::string::npos) << broken.err;
+}
+
+TEST(Train, ResumeSaysThatAnEditedConfigIsNotUsed) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_host(small_run({"-q"}), folder.path()).exit_code, 0);
+  const auto untouched = run_host({"train", "--resume", "runs/minimal-1"}, folder.path());
+  EXPECT_EQ(untouched.exit_code, 0);
+  EXPECT_EQ(untouched.err.find("warning"), std::string::npos) << untouched.err;
+  folder.write("runs/minimal-1/config.json", "{\"train\": {\"epochs\": 50}}");
+  const auto edited = run_host({"train", "--resume", "runs/minimal-1"}, folder.path());
+  EXPECT_EQ(edited.exit_code, 0);
+  EXPECT_NE(edited.err.find("warning: runs/minimal-1/config.json is not what the run began with"), std::string::npos)
+      << edited.err;
+}
+
 /// Runs the program with a limit on the size of the files it writes, in units of 1 KiB.
 bdc::test::Outcome run_limited(int kilobytes, const std::string& words, const fs::path& folder) {
   return bdc::test::run(

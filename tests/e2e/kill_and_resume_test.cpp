@@ -53,8 +53,8 @@ TEST(KillAndResume, TwentyKillsAtRandomMomentsLeaveTheSameWeights) {
   while (kills < 20) {
     const TemporaryFolder folder;
     while (true) {
-      const bool started = fs::exists(folder.path() / "runs/run/last.safetensors");
-      if (!started) fs::remove_all(folder.path() / "runs");  // killed before its first checkpoint: begin anew
+      const bool started = fs::exists(folder.path() / "runs/run/config.json");
+      if (!started) fs::remove_all(folder.path() / "runs");  // killed before it had begun
       RunningProgram program(started ? std::vector<std::string>{BDC_HOST, "train", "--resume", "runs/run", "-q"}
                                      : [] {
                                          auto words = bdc_run({"-q"});

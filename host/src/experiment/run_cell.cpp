@@ -93,20 +93,11 @@ std::vector<std::string> train_words(const Cell& cell, const CellSettings& setti
   return words;
 }
 
-/// The newest value of every number that was logged; empty unless the run reached its last epoch.
+/// What was logged last; empty unless the run reached its last epoch.
 Json final_metrics(const fs::path& run) {
-  Json last = Json::object();
-  if (!fs::exists(run / "config.json")) return last;
+  if (!fs::exists(run / "config.json")) return Json::object();
   const Json config = read_json_file(run / "config.json");
-  double images_per_second = 0, records = 0;
-  for (const Json& record : read_metrics(run)) {
-    for (const auto& [name, value] : record.items()) last[name] = value;
-    if (record.contains("train/images_per_second")) {
-      images_per_second += record["train/images_per_second"].get<double>();
-      records += 1;
-    }
-  }
-  if (records > 0) last["mean_images_per_second"] = images_per_second / records;
+  Json last = latest_metrics(run);
   const bool done = last.contains("epoch") && last["epoch"] == config["train"]["epochs"] && last.contains("test/AP");
   return done ? last : Json::object();
 }

@@ -24,6 +24,20 @@ std::vector<Json> read_metrics(const std::filesystem::path& folder) {
   return out;
 }
 
+Json latest_metrics(const std::filesystem::path& folder) {
+  Json last = Json::object();
+  double speed = 0, records = 0;
+  for (const Json& record : read_metrics(folder)) {
+    for (const auto& [name, value] : record.items()) last[name] = value;
+    const auto found = record.find("train/images_per_second");
+    if (found == record.end() || !found->is_number()) continue;
+    speed += found->get<double>();
+    records += 1;
+  }
+  if (records > 0) last["mean_images_per_second"] = speed / records;
+  return last;
+}
+
 MetricsLog::MetricsLog(std::filesystem::path folder, std::int64_t keep_epochs) : folder_(std::move(folder)) {
   for (Json& record : read_metrics(folder_)) {
     if (record["epoch"].get<std::int64_t>() <= keep_epochs) records_.push_back(std::move(record));

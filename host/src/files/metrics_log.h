@@ -15,6 +15,10 @@ namespace bdc::host {
 /// The records of a run folder's metrics.jsonl, oldest first. A line that a crash cut off is no record.
 [[nodiscard]] std::vector<Json> read_metrics(const std::filesystem::path& folder);
 
+/// The newest value of every number that was logged; and as "mean_images_per_second", where any was, the mean speed
+/// over the epochs.
+[[nodiscard]] Json latest_metrics(const std::filesystem::path& folder);
+
 /// One record an epoch, in three forms: metrics.jsonl (a JSON object a line), results.csv (a row an epoch, a column for
 /// every name that ever occurred) and a TensorBoard event file. All of it can be thrown away: nothing of
 /// training reads it back.

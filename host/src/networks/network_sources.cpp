@@ -3,13 +3,13 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
-#include "bdc/core/parallel.h"
 #include "frcnn/proposal_network.h"
 #include "networks/crop_classifier.h"
 #include "networks/region_proposals.h"
 #include "networks/skill_store.h"
 #include "text/table.h"
 #include "train/device.h"
+#include "train/tensor_process.h"
 
 namespace bdc::host {
 namespace {
@@ -75,7 +75,7 @@ double average_recall(const CrowdData& truth, const ImageProposals& proposals) {
 SkillSources network_sources(const CrowdSpec& spec, const Dataset& data, const NetworkRun& run) {
   const NetworkSettings settings = parse_network_settings(spec.networks, "networks", run.size, run.seed);
   const torch::Device device = device_of(settings.device);
-  torch::set_num_threads(run.threads > 0 ? run.threads : default_threads());
+  prepare_tensor_process(run.threads);
   SkillSources out;
   out.dirichlet_scale = settings.dirichlet_scale;
   for (const std::string& skill : spec.network_skills()) {

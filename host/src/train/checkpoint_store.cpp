@@ -38,9 +38,14 @@ std::string CheckpointStore::advice() const {
   return out;
 }
 
+bool CheckpointStore::is_empty() const {
+  std::error_code ignored;
+  return !fs::exists(last(), ignored) && !fs::exists(previous(), ignored);
+}
+
 Checkpoint CheckpointStore::load(const std::function<void(const std::string&)>& warn) const {
   std::error_code ignored;
-  if (!fs::exists(last(), ignored) && !fs::exists(previous(), ignored)) {
+  if (is_empty()) {
     throw UserError(ExitCode::data,
                     folder_.string() +
                         ": holds no checkpoint (last.safetensors); a run writes its first one at the end "

@@ -20,6 +20,9 @@ class CheckpointStore {
   /// (exit 4), with what can be done now, when neither can be read.
   [[nodiscard]] Checkpoint load(const std::function<void(const std::string&)>& warn) const;
 
+  /// Whether none was written yet.
+  [[nodiscard]] bool is_empty() const;
+
   /// Weights alone, as `val` and `predict` read them: parameters and buffers by name, with metadata.
   void save_best(const std::map<std::string, torch::Tensor>& weights, const Json& about) const;
 

@@ -5,9 +5,8 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <opencv2/core/utility.hpp>
+#include <fstream>
 
-#include "bdc/core/parallel.h"
 #include "builtin_hooks/builtin_hooks.h"
 #include "builtin_hooks/builtin_info.h"
 #include "config/config.h"
@@ -19,6 +18,7 @@
 #include "text/nearest.h"
 #include "train/device.h"
 #include "train/read_weights.h"
+#include "train/tensor_process.h"
 #include "train/trainer.h"
 
 namespace bdc::host {
@@ -293,23 +293,59 @@ struct Prepared {
   DetectorHandle detector;
 };
 
-void set_threads(const Json& config) {
-  const auto threads = config_value<std::int64_t>(config, "train.threads");
-  torch::set_num_threads(threads > 0 ? static_cast<int>(threads) : default_threads());
-  cv::setNumThreads(0);  // batches are loaded in parallel already
+/// Whether nothing is lost when the run begins again: it was stopped before its first checkpoint, which follows the
+/// first epoch's record at once. A run with more records had checkpoints, and somebody took them away.
+bool never_saved(const std::filesystem::path& folder) {
+  if (!CheckpointStore(folder).is_empty()) return false;
+  std::ifstream records(folder / "metrics.jsonl");
+  std::string line;
+  int count = 0;
+  while (count < 2 && std::getline(records, line)) ++count;
+  return count < 2;
+}
+
+/// Whether a run's config.json says something else than the config in its checkpoint.
+bool differs(const std::filesystem::path& file, const Json& config) {
+  try {
+    return read_json_file(file) != config;
+  } catch (const UserError&) {
+    return true;
+  }
+}
+
+void prepare_process(const Json& config) {
+  prepare_tensor_process(static_cast<int>(config_value<std::int64_t>(config, "train.threads")));
 }
 
 }  // namespace
 
-Json config_of_run(const std::filesystem::path& folder) {
+ResumedConfig config_of_run(const std::filesystem::path& folder, const Catalog& catalog) {
   if (!std::filesystem::is_directory(folder)) {
     throw UserError(ExitCode::data, folder.string() + ": no such run folder");
   }
-  return CheckpointStore(folder).load([](const std::string&) {}).config;
+  const std::filesystem::path file = folder / "config.json";
+  std::error_code ignored;
+  const bool has_file = std::filesystem::exists(file, ignored);
+  if (has_file && never_saved(folder)) {
+    ConfigRequest own;
+    own.file = file;
+    std::vector<ConfigLayer> layers;
+    Json config = resolve_config(own, &layers);
+    return {complete_config(std::move(config), catalog, layers),
+            {folder.string() + ": was stopped before its first checkpoint, so it begins again"}};
+  }
+  ResumedConfig out{CheckpointStore(folder).load([](const std::string&) {}).config, {}};
+  if (has_file && differs(file, out.config)) {
+    out.notes.push_back("warning: " + file.string() +
+                        " is not what the run began with; a run keeps its settings, so the checkpoint's are used\n"
+                        "  advice: a new run takes them: bdc-host train --config " +
+                        file.string() + " --set output.name=");
+  }
+  return out;
 }
 
 RunPlan plan_training(const Json& config, const Catalog& catalog, Progress& progress) {
-  set_threads(config);
+  prepare_process(config);
   Prepared run(config, catalog);
   run.start(config, progress);
   RunPlan out;
@@ -338,9 +374,10 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   const double started = now_seconds();
   std::optional<RunLock> lock;
   if (resume) lock.emplace(*resume);
-  set_threads(config);
+  prepare_process(config);
   Prepared run(config, catalog);
-  if (!resume) run.start(config, progress);
+  const bool has_checkpoint = resume && !CheckpointStore(*resume).is_empty();
+  if (!has_checkpoint) run.start(config, progress);
 
   RunReport report;
   report.simulated = run.data.simulated;
@@ -349,7 +386,9 @@ RunReport run_training(const Json& config, const Catalog& catalog, const std::op
   std::optional<Checkpoint> checkpoint;
   if (resume) {
     report.folder = *resume;
-    checkpoint = CheckpointStore(*resume).load([&](const std::string& text) { progress.line(text); });
+    if (has_checkpoint) {
+      checkpoint = CheckpointStore(*resume).load([&](const std::string& text) { progress.line(text); });
+    }
   } else {
     report.folder = make_run_folder(config_value<std::string>(config, "output.folder"),
                                     config_value<std::string>(config, "output.name"), run.plugin.name());

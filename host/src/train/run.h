@@ -29,8 +29,9 @@ struct RunReport {
   double seconds = 0;
 };
 
-/// Trains as a complete config says, in a new run folder, or goes on with the run in `resume` (its checkpoint and
-/// config). Holds the folder's lock meanwhile: throws UserError (exit 2) when another process is at work on that run.
+/// Trains as a complete config says, in a new run folder, or goes on with the run in `resume` from its
+/// checkpoint, or from the beginning where there is none yet. Holds the folder's lock meanwhile: throws UserError (exit
+/// 2) when another process is at work on that run.
 [[nodiscard]] RunReport run_training(const Json& config, const Catalog& catalog,
                                      const std::optional<std::filesystem::path>& resume, Progress& progress,
                                      const std::atomic<bool>& stop);
@@ -55,7 +56,14 @@ struct RunPlan {
 /// Trains nothing and writes nothing.
 [[nodiscard]] RunPlan plan_training(const Json& config, const Catalog& catalog, Progress& progress);
 
-/// The config inside a run folder's checkpoint.
-[[nodiscard]] Json config_of_run(const std::filesystem::path& folder);
+/// How --resume goes on with a run.
+struct ResumedConfig {
+  Json config;                     ///< as the run began; complete
+  std::vector<std::string> notes;  ///< what the user should know
+};
+
+/// The config inside the checkpoint of a run folder, or, when the run was stopped before its first checkpoint, its
+/// config.json: it then begins again. Throws UserError when there is neither, or when neither can be used.
+[[nodiscard]] ResumedConfig config_of_run(const std::filesystem::path& folder, const Catalog& catalog);
 
 }  // namespace bdc::host

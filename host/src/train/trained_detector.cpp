@@ -4,12 +4,12 @@
 #include <torch/utils.h>
 
 #include "app/user_error.h"
-#include "bdc/core/parallel.h"
 #include "config/config.h"
 #include "config/options.h"
 #include "train/checkpoint_store.h"
 #include "train/device.h"
 #include "train/safetensors.h"
+#include "train/tensor_process.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;
@@ -66,7 +66,7 @@ TrainedDetector open_trained(const fs::path& what, const Catalog& catalog, const
   out.config = std::move(weights.config);
   out.classes = std::move(weights.classes);
   out.from = std::move(weights.from);
-  torch::set_num_threads(default_threads());
+  prepare_tensor_process(0);
   const auto name = config_value<std::string>(out.config, "plugin.name");
   out.plugin = std::make_unique<LoadedPlugin>(LoadedPlugin::load(catalog.find(name, Catalog::Kind::detector).file));
   const plugin::DetectorInfo info = out.plugin->detector_info();

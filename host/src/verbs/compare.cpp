@@ -14,7 +14,7 @@ namespace {
 
 struct RunSummary {
   std::string name, hooks;
-  Json last = Json::object();  ///< the newest value of every number that was logged
+  Json last;  ///< see latest_metrics
   std::int64_t epochs = 0;
 };
 
@@ -26,10 +26,8 @@ RunSummary read_run(const fs::path& folder) {
   const Json config = read_json_file(folder / "config.json");
   for (const auto& hook : config.value("hooks", Json::array())) hooks.push_back(hook.value("name", "?"));
   out.hooks = hooks.empty() ? "none" : join(hooks);
-  for (const Json& record : read_metrics(folder)) {
-    for (const auto& [name, value] : record.items()) out.last[name] = value;
-    out.epochs = record["epoch"].get<std::int64_t>();
-  }
+  out.last = latest_metrics(folder);
+  out.epochs = out.last.value("epoch", std::int64_t{0});
   return out;
 }
 
@@ -63,7 +61,7 @@ int compare(const std::vector<std::string>& folders, bool json) {
   const auto cell = [](double value, int digits) { return value < 0 ? std::string("-") : fixed(value, digits); };
   for (const RunSummary& run : runs) {
     table.add({run.hooks, cell(number(run, "test/AP50"), 3), cell(number(run, "test/AP"), 3), cell(labels_ap(run), 3),
-               std::to_string(run.epochs), cell(number(run, "train/images_per_second"), 0), run.name});
+               std::to_string(run.epochs), cell(number(run, "mean_images_per_second"), 0), run.name});
   }
   table.print(std::cout);
   return 0;

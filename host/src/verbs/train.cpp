@@ -117,7 +117,7 @@ std::filesystem::path newest_run() {
   fs::file_time_type when{};
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("runs", ignored)) {
-    for (const char* name : {"last.safetensors", "previous.safetensors"}) {
+    for (const char* name : {"last.safetensors", "previous.safetensors", "config.json"}) {
       const fs::path file = entry.path() / name;
       std::error_code error;  // not there, or just renamed by a run that is going on
       const auto changed = fs::last_write_time(file, error);
@@ -126,7 +126,7 @@ std::filesystem::path newest_run() {
       when = changed;
     }
   }
-  if (newest.empty()) throw UserError(ExitCode::data, "--resume auto: there is no run with a checkpoint in runs/");
+  if (newest.empty()) throw UserError(ExitCode::data, "--resume auto: there is no run in runs/");
   return newest;
 }
 
@@ -139,7 +139,7 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
   const Catalog catalog = Catalog::read(search);
   std::optional<std::filesystem::path> resume;
   Json config;
-  std::string demo;
+  std::vector<std::string> notes;
   if (!flags.resume.empty() && flags.dry_run) {
     throw UserError(ExitCode::usage, "--dry-run shows a new run; leave out --resume");
   }
@@ -151,9 +151,12 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
           "stands for a --set (--data, --images, --device, --amp, --strict)");
     }
     resume = flags.resume == "auto" ? newest_run() : std::filesystem::path(flags.resume);
-    config = with_sets(config_of_run(*resume), {});
+    ResumedConfig resumed = config_of_run(*resume, catalog);
+    config = with_sets(resumed.config, {});
+    notes = std::move(resumed.notes);
   } else {
-    demo = use_demo_config(request, catalog);
+    const std::string demo = use_demo_config(request, catalog);
+    if (!demo.empty()) notes.push_back(demo);
     std::vector<ConfigLayer> layers;
     config = resolve_config(request, &layers);
     config = complete_config(std::move(config), catalog, layers);
@@ -172,7 +175,7 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
   std::signal(SIGTERM, on_signal);
   std::signal(SIGHUP, on_signal);  // a lost terminal
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
-  if (!demo.empty()) progress.line(demo);
+  for (const auto& note : notes) progress.line(note);
   const RunReport report = run_training(config, catalog, resume, progress, stop_asked);
   if (flags.json) {
     std::cout << json_report(report).dump(2) << "\n";
