@@ -98,7 +98,7 @@ class Detector : public bdc::plugin::Detector {
   Predictions decode(const Activations& activations, const bdc::plugin::DecodeOptions& limits) override {
     torch::NoGradGuard no_grad;
     const auto& grid = static_cast<const Grid&>(activations);
-    const Tensor score = grid.objectness.sigmoid();
+    const Tensor classes = grid.classes.softmax(1), score = grid.objectness.sigmoid() * std::get<0>(classes.max(1));
     std::vector<Tensor> rows, image;
     for (std::int64_t b = 0; b < grid.batch; ++b) {
       const Tensor mine = score.slice(0, b * grid.cells, (b + 1) * grid.cells);
@@ -109,7 +109,7 @@ class Detector : public bdc::plugin::Detector {
       image.push_back(torch::full_like(rows.back(), b));
     }
     const Tensor row = torch::cat(rows);
-    return {grid.boxes.index_select(0, row), score.index_select(0, row), grid.classes.index_select(0, row).softmax(1),
+    return {grid.boxes.index_select(0, row), score.index_select(0, row), classes.index_select(0, row),
             torch::cat(image)};
   }
 

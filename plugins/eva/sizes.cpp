@@ -61,7 +61,7 @@ std::vector<bdc::plugin::OptionSpec> option_specs() {
       int_option("heads", 0, "its attention heads; 0: of the size", 0, 256),
       int_option("patch", net.vit.patch,
                  "edge of a token in pixels, a power of 2; input edges are multiples of twice it", 4, 64),
-      int_option("window", net.vit.window, "edge of the attention windows in tokens", 1, 256),
+      int_option("window", net.vit.window, "edge of the attention windows in tokens", 1, 64),
       string_option("global_blocks", "", "blocks that attend to all tokens, from 0, such as 2,5,8; empty: every third"),
       number_option("mlp_ratio", net.vit.mlp_ratio, "width of the feed-forward layers / embed_dim", 0.25, 16),
       int_option("pretrain_size", net.vit.pretrain_size,

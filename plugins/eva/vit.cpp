@@ -14,8 +14,8 @@ void check(const VitOptions& o) {
   const auto require = [](bool ok, const std::string& law) {
     if (!ok) throw std::invalid_argument("eva: " + law);
   };
-  require(o.dim > 0 && o.depth > 0 && o.heads > 0 && o.dim % o.heads == 0, "embed_dim must be a multiple of heads");
-  require(o.dim % 4 == 0, "embed_dim must be a multiple of 4");
+  require(o.dim > 0 && o.depth > 0 && o.heads > 0 && o.dim % (4 * o.heads) == 0,
+          "embed_dim " + std::to_string(o.dim) + " must be a multiple of 4 x heads, " + std::to_string(4 * o.heads));
   require(o.patch > 0 && o.input_size % (2 * o.patch) == 0, "the input size " + std::to_string(o.input_size) +
                                                                 " must be a multiple of twice the patch, " +
                                                                 std::to_string(2 * o.patch));

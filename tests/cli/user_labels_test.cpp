@@ -134,16 +134,16 @@ TEST(Predict, EveryBoxIsClippedToItsImageInEveryOutput) {
   EXPECT_TRUE(fs::exists(user.folder.path() / "drawn/1.png"));
 }
 
-/// A detector trained for one epoch on eight images of shapes in images/, whose true boxes are in truth.json.
+/// A detector trained on eight images of shapes in images/, whose true boxes are in truth.json.
 struct TrainedOnShapes {
-  TrainedOnShapes() {
+  explicit TrainedOnShapes(int epochs = 1) {
     EXPECT_EQ(run_host({"synth", "--shapes", "8", "--classes", "3", "--preset", "voc-full", "-q", "-o", "crowd.json",
                         "--write-images", "images", "--write-truth", "truth.json"},
                        folder.path())
                   .exit_code,
               0);
     trained = run_host({"--plugin", "minimal", "--hook", "bdc", "--data", "crowd.json", "--images", "images", "--set",
-                        "train.epochs=1", "--set", "output.name=run"},
+                        "train.epochs=" + std::to_string(epochs), "--set", "output.name=run"},
                        folder.path());
     EXPECT_EQ(trained.exit_code, 0) << trained.err;
     truth = Json::parse(read_file(folder.path() / "truth.json"));
@@ -227,6 +227,146 @@ TEST(UserLabels, ValMatchesClassesByNameAndSomeMayBeMissing) {
   EXPECT_EQ(refused.exit_code, 4);
   EXPECT_TRUE(has(refused.err, "other.json: class 'zebra' is not among the classes of the training labels"))
       << refused.err;
+}
+
+/// Numbers of `eval` for a file of detections.
+Json eval_of(const TrainedOnShapes& user, const std::string& found, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words = {"eval", found, "truth.json", "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  const auto outcome = run_host(words, user.folder.path());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return outcome.exit_code == 0 ? Json::parse(outcome.out) : Json();
+}
+
+TEST(UserLabels, ValAndPredictWithEvalAgree) {
+  TrainedOnShapes user(60);
+  const auto judged = user.val("truth.json");
+  ASSERT_EQ(judged.exit_code, 0) << judged.err;
+  ASSERT_EQ(
+      run_host({"predict", "runs/run", "images", "-o", "found.json", "--min-score", "0", "-q"}, user.folder.path())
+          .exit_code,
+      0);
+  const Json found = Json::parse(read_file(user.folder.path() / "found.json"));
+  ASSERT_GT(found["annotations"].size(), 10u);
+  const Json by_val = Json::parse(judged.out), by_eval = eval_of(user, "found.json");
+  ASSERT_GT(by_val["AP50"], 0.0);
+  for (const char* name : {"AP", "AP50", "AP75"}) {
+    EXPECT_NEAR(by_val[name].get<double>(), by_eval[name].get<double>(), 1e-4) << name;
+  }
+}
+
+TEST(UserLabels, DetectionsOfOtherFilesAreNotJudgedThoughTheirNumbersAreTheSame) {
+  TrainedOnShapes user(60);
+  ASSERT_EQ(
+      run_host({"predict", "runs/run", "images", "-o", "found.json", "--min-score", "0", "-q"}, user.folder.path())
+          .exit_code,
+      0);
+  const Json right = eval_of(user, "found.json");
+  // An image in front that the truth does not know shifts every number by one.
+  Json shifted = Json::parse(read_file(user.folder.path() / "found.json"));
+  for (auto& image : shifted["images"]) image["id"] = image["id"].get<int>() + 1;
+  for (auto& box : shifted["annotations"]) box["image_id"] = box["image_id"].get<int>() + 1;
+  shifted["images"].push_back({{"id", 1}, {"file_name", "elsewhere.png"}, {"width", 96}, {"height", 96}});
+  Json stray = shifted["annotations"][0];
+  stray["image_id"] = 1;
+  stray["id"] = 100000;
+  shifted["annotations"].push_back(stray);
+  user.folder.write("shifted.json", shifted.dump());
+  const auto refused = run_host({"eval", "shifted.json", "truth.json"}, user.folder.path());
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_TRUE(has(refused.err, "image_id 1 is another file in the data")) << refused.err;
+  EXPECT_TRUE(has(refused.err, "--common-images")) << refused.err;
+  EXPECT_EQ(eval_of(user, "shifted.json", {"--common-images"}), right);
+}
+
+TEST(Predict, NeverWritesOverAnImageItReads) {
+  TrainedOnShapes user;
+  const std::string image = "images/" + user.truth["images"][0]["file_name"].get<std::string>();
+  const std::string before = read_file(user.folder.path() / image);
+  for (const std::vector<std::string>& output :
+       {std::vector<std::string>{"-o", image}, {"--pictures", (fs::path(image).parent_path()).string()}}) {
+    std::vector<std::string> words = {"predict", "runs/run", image};
+    words.insert(words.end(), output.begin(), output.end());
+    const auto outcome = run_host(words, user.folder.path());
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_TRUE(has(outcome.err, "would replace")) << outcome.err;
+    EXPECT_EQ(read_file(user.folder.path() / image), before);
+  }
+  const auto nowhere = run_host({"predict", "runs/run", image, "-o", "gone/found.json"}, user.folder.path());
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_FALSE(has(nowhere.err, "predicting with")) << "told before the work: " << nowhere.err;
+  const auto unknown = run_host({"val", "runs/run", "--picture", "pr.pdf"}, user.folder.path());
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_TRUE(has(unknown.err, "use .png or .jpg")) << unknown.err;
+}
+
+TEST(Predict, EveryImageHasAFileOfItsOwnWhateverItsNameAndLinksInACircleAreNone) {
+  UserLabels user("annotator_id");
+  ASSERT_EQ(user.train({"-q"}).exit_code, 0);
+  const std::string pixels = read_file(user.folder.path() / "images/1.pgm");
+  for (const char* name : {"in/3_x.pgm", "in/a/x.pgm", "in/b/x.pgm", "in/classes.pgm", "in/4_classes.pgm"}) {
+    user.folder.write(name, pixels);
+  }
+  fs::create_symlink("loop.pgm", user.folder.path() / "in/loop.pgm");
+  const auto outcome =
+      run_host({"predict", "runs/minimal-1", "in", "--yolo", "text", "--min-score", "0"}, user.folder.path());
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(user.folder.path() / "text")) {
+    ++files;
+    EXPECT_FALSE(read_file(entry.path()).empty()) << entry.path();
+  }
+  EXPECT_EQ(files, 6u) << "five images and the list of classes";
+  EXPECT_EQ(read_file(user.folder.path() / "text/classes.txt"), "thing\n");
+}
+
+TEST(UserLabels, ARunIsUsedFromAnyFolderAndGoesOnWithItsOwnLabelsAlone) {
+  UserLabels user("annotator_id");
+  ASSERT_EQ(user.train({"--hook", "mv", "-q", "--set", "train.epochs=2"}).exit_code, 0);
+  user.folder.write("elsewhere/labels.json", "{}");
+  const auto from = [&](const fs::path& folder, const std::string& run) {
+    return run_host({"train", "--resume", run}, folder);
+  };
+  EXPECT_EQ(from(user.folder.path() / "elsewhere", "../runs/minimal-1").exit_code, 0);
+  const Json right = user.labels;
+  const auto expect_refused = [&](const std::string& part) {
+    user.folder.write("labels.json", user.labels.dump());
+    const auto outcome = from(user.folder.path(), "runs/minimal-1");
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_TRUE(has(outcome.err, "the labels are not those that the run began with")) << outcome.err;
+    EXPECT_TRUE(has(outcome.err, part)) << outcome.err;
+    user.labels = right;
+  };
+  user.labels["categories"][0]["name"] = "other";
+  expect_refused("then: 8 images, 1 class, 2 annotators, 16 boxes");
+  user.labels["annotations"].erase(3);
+  expect_refused("now:  8 images, 1 class, 2 annotators, 15 boxes");
+  user.labels["annotations"][3]["bbox"][0] = 9;
+  expect_refused("now:  8 images, 1 class, 2 annotators, 16 boxes");
+}
+
+TEST(UserLabels, ACrowdFileOfASingleAnnotatorIsACrowdOfOne) {
+  UserLabels user("annotator_id");
+  Json kept = Json::array();
+  for (const auto& box : user.labels["annotations"]) {
+    if (box["annotator_id"] == "ann") kept.push_back(box);
+  }
+  user.labels["annotations"] = kept;
+  user.labels["annotators"] = {{{"id", "ann"}}};
+  user.labels["assignments"] = Json::array();
+  for (int i = 1; i <= 8; ++i) user.labels["assignments"].push_back({{"image_id", i}, {"annotator_id", "ann"}});
+  const auto outcome = user.train({"--hook", "bdc"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "with boxes of 1 annotator")) << outcome.err;
+}
+
+TEST(UserLabels, ValRefusesToChangeTheDetector) {
+  const TrainedOnShapes user;
+  for (const char* set : {"plugin.options.width=8", "plugin.options.typo=3", "plugin.name=frcnn"}) {
+    const auto outcome = run_host({"val", "runs/run", "--set", set}, user.folder.path());
+    EXPECT_NE(outcome.exit_code, 0);
+    EXPECT_TRUE(has(outcome.err, "plugin")) << outcome.err;
+  }
 }
 
 }  // namespace

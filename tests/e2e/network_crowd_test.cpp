@@ -1,4 +1,4 @@
-// Network crowds through the front door: small networks are trained on shapes.
+// Network crowds through the front door: small networks are trained on shapes, and the skills come out in order.
 
 #include <gtest/gtest.h>
 
@@ -20,6 +20,74 @@ using bdc::test::run_host;
 using bdc::test::RunningProgram;
 using bdc::test::TemporaryFolder;
 using Json = nlohmann::json;
+
+double margin(double p, double n) {
+  return 4 * std::sqrt(p * (1 - p) / n) + 1e-9;
+}
+
+TEST(NetworkCrowd, SkillsComeOutInOrderAndFollowTheirSettings) {
+  const TemporaryFolder folder;
+  folder.write("mix.json", R"({"kind": "network", "groups": [
+    {"skill": "expert", "annotators": 4}, {"skill": "average", "annotators": 4, "coverage": 0.6},
+    {"skill": "poor", "annotators": 4}, {"skill": "random", "annotators": 2}]})");
+  const std::vector<std::string> words = {
+      "synth",      "--shapes",       "200",    "--config",     "mix.json",   "--networks",
+      "networks",   "--threads",      "2",      "-o",           "crowd.json", "--write-truth",
+      "truth.json", "--write-images", "images", "--parameters", "true.json"};
+  const auto first = run_host(words, folder.path());
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const Json aside = Json::parse(read_file(folder.path() / "true.json"));
+  const std::size_t J = aside["classes"].size(), size = J + 1;
+
+  struct Sum {
+    double accuracy = 0, measured_accuracy = 0, iou = 0, annotators = 0;
+  };
+  std::map<std::string, Sum> skills;
+  for (const Json& who : aside["annotators"]) {
+    Sum& s = skills[who["skill"]];
+    s.annotators += 1;
+    s.accuracy += who["class_accuracy"].get<double>();
+    s.measured_accuracy += who["measured"]["class_accuracy"].get<double>();
+    s.iou += who["measured"]["box_iou"].get<double>();
+    const double images = who["images"], objects = images * 1.5;  // there are 1 to 3 objects in an image
+    EXPECT_EQ(images, who["skill"] == "average" ? 120 : 200);
+    // What was drawn is near the annotator's own matrix. An object that no proposal touches is missed beside it.
+    const double recall = who["recall"], spurious = who["spurious_rate"], accuracy = who["class_accuracy"];
+    EXPECT_NEAR(who["measured"]["recall"].get<double>(), recall, margin(recall, objects) + 0.02) << who["id"];
+    EXPECT_NEAR(who["measured"]["spurious_rate"].get<double>(), spurious, margin(spurious, images)) << who["id"];
+    EXPECT_NEAR(who["measured"]["class_accuracy"].get<double>(), accuracy, margin(accuracy, objects * recall));
+    for (std::size_t t = 0; t < size; ++t) {
+      double row = 0;
+      for (std::size_t c = 0; c < size; ++c) row += who["confusion"][t * size + c].get<double>();
+      EXPECT_NEAR(row, 1, 1e-5);
+    }
+  }
+  const auto ahead = [&](const char* better, const char* worse) {
+    const Sum &a = skills[better], &b = skills[worse];
+    EXPECT_GT(a.accuracy / a.annotators, b.accuracy / b.annotators + 0.03) << better << " and " << worse;
+    EXPECT_GT(a.measured_accuracy / a.annotators, b.measured_accuracy / b.annotators) << better << " and " << worse;
+    EXPECT_GT(a.iou / a.annotators, b.iou / b.annotators + 0.02) << better << " and " << worse;
+  };
+  ahead("expert", "average");
+  ahead("average", "poor");
+  ahead("poor", "random");
+
+  // The same networks, taken from files and images, on another number of threads: the same crowd.
+  const auto second = run_host({"synth", "truth.json", "--images", "images", "--config", "mix.json", "--networks",
+                                "networks", "--threads", "1", "-q", "-o", "again.json"},
+                               folder.path());
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  const Json crowd = Json::parse(read_file(folder.path() / "crowd.json")),
+             again = Json::parse(read_file(folder.path() / "again.json"));
+  EXPECT_EQ(crowd["annotations"], again["annotations"]);
+  EXPECT_EQ(crowd["assignments"], again["assignments"]);
+  EXPECT_FALSE(crowd.contains("truth"));
+
+  // Labels that aggregate well are worth simulating.
+  const auto judged = run_host({"aggregate", "crowd.json", "--truth", "truth.json", "--json"}, folder.path());
+  ASSERT_EQ(judged.exit_code, 0) << judged.err;
+  EXPECT_GT(Json::parse(judged.out)["AP50"], 0.5);
+}
 
 TEST(NetworkCrowd, AnInterruptLeavesWholeSkillsOrNothing) {
   const TemporaryFolder folder;

@@ -24,13 +24,19 @@ namespace {
 /// Reads records of a results list or of a COCO object and ties them to a data set's images and classes.
 class ResultFileReader {
  public:
-  ResultFileReader(JsonReader& json, const CrowdData& data, const ResultOptions& options)
-      : json_(json), data_(data), options_(options), images_(index_of(data.images)), classes_(index_of(data.classes)) {}
+  ResultFileReader(std::istream& in, const std::string& name, const CrowdData& data, const ResultOptions& options)
+      : data_(data), options_(options), images_(index_of(data.images)), classes_(index_of(data.classes)) {
+    learn_names(in, name);
+    json_.emplace(in, name);
+  }
+
+  /// For errors in what `use` finds.
+  [[nodiscard]] JsonReader& json() { return *json_; }
 
   /// use(record, image, label, class_probs or nullptr) for every record.
   template <class Use>
   void read(const Use& use) {
-    switch (json_.peek()) {
+    switch (json_->peek()) {
       case JsonReader::Type::array:
         read_list(use);
         break;
@@ -38,42 +44,72 @@ class ResultFileReader {
         read_object(use);
         break;
       default:
-        json_.fail_value("expected a list of COCO results or a COCO object with annotations, found something else");
+        json_->fail_value("expected a list of COCO results or a COCO object with annotations, found something else");
     }
-    json_.finish();
+    json_->finish();
   }
 
  private:
   template <class Use>
   void read_list(const Use& use) {
-    json_.begin_array();
-    while (json_.next_element()) read_record(use);
+    json_->begin_array();
+    while (json_->next_element()) read_record(use);
   }
 
   template <class Use>
   void read_object(const Use& use) {
     bool found = false;
-    json_.begin_object();
-    while (json_.next_member()) {
-      if (json_.key() == "annotations") {
+    json_->begin_object();
+    while (json_->next_member()) {
+      if (json_->key() == "annotations") {
         found = true;
         read_list(use);
-      } else if (json_.key() == "categories") {
+      } else if (json_->key() == "categories" && !has_names_) {
         read_categories();
-      } else if (json_.key() == "images") {
+      } else if (json_->key() == "images" && !has_names_) {
         read_images();
       } else {
-        json_.skip();
+        json_->skip();
       }
     }
-    if (!found) json_.fail_value("expected the member \"annotations\", found none");
+    if (!found) json_->fail_value("expected the member \"annotations\", found none");
+  }
+
+  /// Categories and images, which may stand behind the annotations, are looked at first, unless the stream is a pipe.
+  void learn_names(std::istream& in, const std::string& name) {
+    const auto start = in.tellg();
+    if (start < 0) {
+      in.clear();
+      return;
+    }
+    json_.emplace(in, name);
+    if (json_->peek() == JsonReader::Type::object) {
+      json_->begin_object();
+      bool has_categories = false, has_images = false;
+      while (json_->next_member()) {
+        if (json_->key() == "categories") {
+          has_categories = true;
+          read_categories();
+        } else if (json_->key() == "images") {
+          has_images = true;
+          read_images();
+        } else if (json_->key() == "annotations" && has_categories && has_images) {
+          break;
+        } else {
+          json_->skip();
+        }
+      }
+      has_names_ = true;
+    }
+    in.clear();
+    in.seekg(start);
   }
 
   /// class_probs follow this list: notes which class of the data each position is.
   void read_categories() {
     order_.emplace();
-    json_.begin_array();
-    while (json_.next_element()) {
+    json_->begin_array();
+    while (json_->next_element()) {
       const auto [id, name] = read_entry("name");
       std::int32_t label = classes_.find(id);
       // The same number may stand for another class in another file; names, where both have them, decide.
@@ -88,7 +124,7 @@ class ResultFileReader {
     bool same = order_->size() == data_.classes.size();
     for (std::size_t j = 0; same && j < order_->size(); ++j) same = (*order_)[j] == static_cast<std::int32_t>(j);
     if (!same && probabilities_seen_) {
-      json_.fail_value(
+      json_->fail_value(
           "the categories stand behind annotations with class_probs and in another order than the data's; "
           "expected them before the annotations");
     }
@@ -99,21 +135,22 @@ class ResultFileReader {
   std::pair<RecordId, std::string> read_entry(const char* member) {
     std::optional<RecordId> id;
     std::string text;
-    json_.begin_object();
-    while (json_.next_member()) {
-      if (json_.key() == "id") {
-        id = read_id(json_);
-      } else if (json_.key() == member && json_.peek() == JsonReader::Type::string) {
-        text = std::string(json_.string());
+    json_->begin_object();
+    while (json_->next_member()) {
+      if (json_->key() == "id") {
+        id = read_id(*json_);
+      } else if (json_->key() == member && json_->peek() == JsonReader::Type::string) {
+        text = std::string(json_->string());
       } else {
-        json_.skip();
+        json_->skip();
       }
     }
-    if (!id) json_.fail_value("expected the member \"id\", found none");
+    if (!id) json_->fail_value("expected the member \"id\", found none");
     return {*id, text};
   }
 
-  /// Images that share no id with the data's, or whose id is another file there, are tied by file name.
+  /// Images that share no id with the data's, or whose id is another file there, are tied by file name; where names
+  /// say that an id is another file and no file of that name is there, the image is not in the data.
   void read_images() {
     std::map<std::string, std::int32_t> by_name;
     for (std::size_t i = 0; i < data_.images.size(); ++i) {
@@ -121,8 +158,8 @@ class ResultFileReader {
                                                 static_cast<std::int32_t>(i));
       if (!is_new) it->second = -1;  // not unique: no help
     }
-    json_.begin_array();
-    while (json_.next_element()) {
+    json_->begin_array();
+    while (json_->next_element()) {
       const auto [id, file] = read_entry("file_name");
       std::int32_t image = images_.find(id);
       const std::string name = std::filesystem::path(file).filename().string();
@@ -131,7 +168,11 @@ class ResultFileReader {
                     : std::filesystem::path(data_.images[static_cast<std::size_t>(image)].file).filename().string();
       if (!name.empty() && name != known) {
         const auto it = by_name.find(name);
-        if (it != by_name.end() && it->second >= 0) image = it->second;
+        if (it != by_name.end() && it->second >= 0) {
+          image = it->second;
+        } else if (!known.empty()) {
+          image = -1;  // the same number is another file there
+        }
       }
       image_of_id_[id.shown()] = image;
     }
@@ -147,30 +188,32 @@ class ResultFileReader {
 
   template <class Use>
   void read_record(const Use& use) {
-    read_coco_record(json_, record_);
+    read_coco_record(*json_, record_);
     const std::int32_t image = find(image_of_id_, images_, *record_.image_id);
     if (image < 0) {
       if (options_.skip_unknown_images) return;
-      json_.fail_value("image_id " + record_.image_id->shown() + " is not in the data (" +
-                       std::to_string(data_.images.size()) + " images)");
+      const bool is_other = images_.find(*record_.image_id) >= 0;
+      json_->fail_value("image_id " + record_.image_id->shown() +
+                        (is_other ? " is another file in the data" : " is not in the data") + " (" +
+                        std::to_string(data_.images.size()) + " images)");
     }
     const std::int32_t label = find(label_of_id_, classes_, *record_.category_id);
     if (label < 0) {
-      json_.fail_value("category_id " + record_.category_id->shown() + " is not in the data (" +
-                       std::to_string(data_.classes.size()) + " classes)");
+      json_->fail_value("category_id " + record_.category_id->shown() + " is not in the data (" +
+                        std::to_string(data_.classes.size()) + " classes)");
     }
     const auto& [x, y, w, h] = *record_.bbox;
     if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(w) || !std::isfinite(h) || !std::isfinite(x + w) ||
         !std::isfinite(y + h)) {
-      json_.fail_value("expected a bbox of finite numbers, found NaN or infinity");
+      json_->fail_value("expected a bbox of finite numbers, found NaN or infinity");
     }
     if (beyond_limits(record_.box())) {
-      json_.fail_value("expected a bbox with coordinates of at most 1e9, found [" + shortest_decimal(x) + ", " +
-                       shortest_decimal(y) + ", " + shortest_decimal(w) + ", " + shortest_decimal(h) + "]");
+      json_->fail_value("expected a bbox with coordinates of at most 1e9, found [" + shortest_decimal(x) + ", " +
+                        shortest_decimal(y) + ", " + shortest_decimal(w) + ", " + shortest_decimal(h) + "]");
     }
     if (w < 0 || h < 0 || (!options_.allow_empty_boxes && !record_.box().valid())) {
-      json_.fail_value("expected a bbox with width and height above 0, found " + shortest_decimal(w) + " x " +
-                       shortest_decimal(h));
+      json_->fail_value("expected a bbox with width and height above 0, found " + shortest_decimal(w) + " x " +
+                        shortest_decimal(h));
     }
     const std::vector<double>* probabilities = nullptr;
     if (!record_.class_probs.empty()) {
@@ -184,30 +227,31 @@ class ResultFileReader {
   void arrange_probabilities() {
     const std::size_t expected = order_ ? order_->size() : data_.classes.size();
     if (record_.class_probs.size() != expected) {
-      json_.fail_value("expected " + std::to_string(expected) + " class_probs, one per class, found " +
-                       std::to_string(record_.class_probs.size()));
+      json_->fail_value("expected " + std::to_string(expected) + " class_probs, one per class, found " +
+                        std::to_string(record_.class_probs.size()));
     }
     probabilities_.assign(data_.classes.size(), 0.0);
     double sum = 0;
     for (std::size_t j = 0; j < expected; ++j) {
       const double p = record_.class_probs[j];
       if (!(p >= 0) || !std::isfinite(p)) {
-        json_.fail_value("expected class_probs that are finite and not negative, found " + shortest_decimal(p));
+        json_->fail_value("expected class_probs that are finite and not negative, found " + shortest_decimal(p));
       }
       const std::int32_t label = order_ ? (*order_)[j] : static_cast<std::int32_t>(j);
       if (label < 0) {
-        if (p > 0) json_.fail_value("class_probs has a positive entry for a category that the data does not have");
+        if (p > 0) json_->fail_value("class_probs has a positive entry for a category that the data does not have");
         continue;
       }
       probabilities_[static_cast<std::size_t>(label)] = p;
       sum += p;
     }
     if (!(sum > 0) || !std::isfinite(sum)) {
-      json_.fail_value("expected class_probs with a sum above 0, found " + shortest_decimal(sum));
+      json_->fail_value("expected class_probs with a sum above 0, found " + shortest_decimal(sum));
     }
   }
 
-  JsonReader& json_;
+  std::optional<JsonReader> json_;
+  bool has_names_ = false;  ///< categories and images are known already
   const CrowdData& data_;
   const ResultOptions& options_;
   IdTable images_, classes_;
@@ -274,8 +318,8 @@ void require_shape(bool right, const char* what) {
 
 void scan_coco_results(std::istream& in, const std::string& name, const CrowdData& data, const ResultOptions& options,
                        const std::function<void(const CocoResult&)>& use) {
-  JsonReader json(in, name);
-  ResultFileReader reader(json, data, options);
+  ResultFileReader reader(in, name, data, options);
+  JsonReader& json = reader.json();
   reader.read([&](const CocoRecord& record, std::int32_t image, std::int32_t label, const std::vector<double>* probs) {
     if (!record.score) json.fail_value("expected the member \"score\", found none");
     use({*record.bbox, *record.score, image, label, probs});
@@ -293,8 +337,8 @@ Predictions parse_predictions(std::istream& in, const std::string& name, const C
   const std::size_t classes = data.classes.size();
   Predictions found;
   std::vector<std::int32_t> image;
-  JsonReader json(in, name);
-  ResultFileReader reader(json, data, options);
+  ResultFileReader reader(in, name, data, options);
+  JsonReader& json = reader.json();
   reader.read([&](const CocoRecord& record, std::int32_t i, std::int32_t label, const std::vector<double>* probs) {
     if (!record.score) json.fail_value("expected the member \"score\", found none");
     const double score = *record.score;
@@ -404,9 +448,9 @@ Targets parse_targets(std::istream& in, const std::string& name, const CrowdData
   const std::size_t classes = data.classes.size();
   Targets found;
   std::vector<std::int32_t> image;
-  JsonReader json(in, name);
   const ResultOptions options;
-  ResultFileReader reader(json, data, options);
+  ResultFileReader reader(in, name, data, options);
+  JsonReader& json = reader.json();
   reader.read([&](const CocoRecord& record, std::int32_t i, std::int32_t label, const std::vector<double>* probs) {
     found.box.push_back(record.box());
     found.score.push_back(record.score.value_or(1));

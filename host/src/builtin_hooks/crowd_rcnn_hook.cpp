@@ -48,11 +48,22 @@ class CrowdRcnnHook : public plugin::TrainingHook {
     report_targets("crowd_rcnn", latest_.all(), *services_.labels, run);
   }
 
-  [[nodiscard]] std::string save_state() const override { return crowd_->save(); }
+  [[nodiscard]] std::string save_state() const override {
+    StateWriter state;
+    const std::string crowd = crowd_->save();
+    state(std::vector<char>(crowd.begin(), crowd.end()));
+    latest_.save(state);
+    return state.take();
+  }
 
   void load_state(const std::string& bytes) override {
     start();
-    crowd_->load(bytes);
+    StateReader state(bytes);
+    std::vector<char> crowd;
+    state.resized(crowd);
+    latest_.load(state);
+    state.finish();
+    crowd_->load({crowd.begin(), crowd.end()});
   }
 
  private:

@@ -50,8 +50,9 @@ OptionValue check_option(const OptionSpec& spec, const Json& given, const std::s
     in_range(value);
     return value;
   }
-  if (!given.is_string()) throw fail("a string");
-  const auto text = given.get<std::string>();
+  // A list with a single number, as --set gives it, is text all the same.
+  if (!given.is_string() && !(given.is_number() && spec.choices.empty())) throw fail("a string");
+  const auto text = given.is_string() ? given.get<std::string>() : given.dump();
   if (!spec.choices.empty() && std::find(spec.choices.begin(), spec.choices.end(), text) == spec.choices.end()) {
     throw fail("one of " + join(spec.choices));
   }

@@ -11,7 +11,7 @@ namespace bdc::host {
 
 struct ImageLimits {
   /// Larger images are refused after their header was read, before anything is decoded.
-  std::int64_t max_pixels = std::int64_t{128} << 20;
+  std::int64_t max_pixels = 128000000;
 };
 
 /// The header of an image file. Throws DataError, naming the file, when it cannot be opened, is not an image of a known

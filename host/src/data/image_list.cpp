@@ -22,7 +22,8 @@ bool has_image_extension(const fs::path& path) {
 
 void add_folder(const fs::path& folder, std::vector<fs::path>& out) {
   for (const auto& entry : fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied)) {
-    if (entry.is_regular_file() && has_image_extension(entry.path())) out.push_back(entry.path());
+    std::error_code unreadable;  // a link that leads nowhere or in a circle is no image
+    if (entry.is_regular_file(unreadable) && has_image_extension(entry.path())) out.push_back(entry.path());
   }
 }
 
@@ -43,17 +44,18 @@ std::vector<fs::path> find_images(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const std::size_t before = out.size();
     std::vector<fs::path> paths{word};
-    if (!fs::exists(word)) paths = matches(word);
+    std::error_code unreadable;
+    if (!fs::exists(word, unreadable)) paths = matches(word);
     for (const fs::path& path : paths) {
-      if (fs::is_directory(path)) {
+      if (fs::is_directory(path, unreadable)) {
         add_folder(path, out);
-      } else if (fs::is_regular_file(path)) {
+      } else if (fs::is_regular_file(path, unreadable)) {
         out.push_back(path);
       }
     }
     if (out.size() == before) {
-      throw DataError(word +
-                      (fs::is_directory(word) ? ": no images in this folder" : ": no such image, folder or pattern"));
+      throw DataError(word + (fs::is_directory(word, unreadable) ? ": no images in this folder"
+                                                                 : ": no such image, folder or pattern"));
     }
   }
   std::sort(out.begin(), out.end());
@@ -61,7 +63,9 @@ std::vector<fs::path> find_images(const std::vector<std::string>& words) {
   return out;
 }
 
-ImageListData::ImageListData(const std::vector<fs::path>& files, const std::vector<std::string>& classes) {
+ImageListData::ImageListData(const std::vector<fs::path>& files, const std::vector<std::string>& classes,
+                             const ImageLimits& limits)
+    : limits_(limits) {
   for (std::size_t j = 0; j < classes.size(); ++j) {
     ClassRecord record;
     record.id = {std::to_string(j + 1), true};
@@ -70,7 +74,7 @@ ImageListData::ImageListData(const std::vector<fs::path>& files, const std::vect
   }
   for (const fs::path& file : files) {
     try {
-      const ImageHeader header = read_image_header(file);
+      const ImageHeader header = read_image_header(file, limits_);
       ImageRecord record;
       record.id = {std::to_string(files_.size() + 1), true};
       record.file = file.string();
@@ -87,7 +91,7 @@ ImageListData::ImageListData(const std::vector<fs::path>& files, const std::vect
 
 cv::Mat ImageListData::image(std::int64_t index) const {
   try {
-    return read_image_file(files_[static_cast<std::size_t>(index)]);
+    return read_image_file(files_[static_cast<std::size_t>(index)], limits_);
   } catch (const DataError& e) {
     const std::lock_guard<std::mutex> lock(mutex_);
     damaged_[index] = e.what();

@@ -19,13 +19,15 @@ namespace bdc::host {
 /// broken_images(), as are those that turn out to be broken when they are read.
 class ImageListData : public Dataset {
  public:
-  ImageListData(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& classes);
+  ImageListData(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& classes,
+                const ImageLimits& limits = {});
   [[nodiscard]] const CrowdData& labels() const override { return labels_; }
   [[nodiscard]] cv::Mat image(std::int64_t index) const override;
   [[nodiscard]] std::vector<std::string> broken_images() const override;
 
  private:
   CrowdData labels_;
+  ImageLimits limits_;
   std::vector<std::filesystem::path> files_;
   std::vector<std::string> broken_;
   mutable std::mutex mutex_;                             ///< images are read by several threads

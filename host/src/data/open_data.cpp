@@ -100,7 +100,10 @@ CrowdData read_labels(const Json& config, const std::string& labels, const std::
   CrowdData data = read_crowd(paths_of(labels), options);
   if (role == "auto" && data.annotators.size() < 2 && !data.has_truth) {
     options.role = BoxRole::truth;
-    data = read_crowd(paths_of(labels), options);
+    try {
+      return read_crowd(paths_of(labels), options);
+    } catch (const DataError&) {  // they name their annotator: a crowd of one
+    }
   }
   return data;
 }
@@ -159,20 +162,19 @@ std::shared_ptr<ImageFolderData> open_folder(const Json& config, const CrowdData
   ImageFolderSettings settings;
   settings.folder = images;
   settings.strict = config_value<bool>(config, "data.strict");
-  settings.limits.max_pixels = integer(config, "max_megapixels") * 1000000;
+  settings.limits = image_limits(config);
   auto out = std::make_shared<ImageFolderData>(labels, settings);
   warnings.insert(warnings.end(), out->warnings().begin(), out->warnings().end());
   return out;
 }
 
-void warn_of_evaluation(OpenedData& data) {
+void note_unmeasured(OpenedData& data) {
   if (data.test->size() == 0) {
-    data.warnings.push_back("no validation images (data.val_labels or data.val_share), so AP is not measured");
+    data.unmeasured = "no validation images (data.val_labels or data.val_share), so AP is not measured";
   } else if (!has_true_boxes(data.test->labels())) {
-    data.warnings.push_back(
-        "the " + std::to_string(data.test->size()) +
-        " validation images have no true boxes, so AP is not measured (data.val_labels or data.truth "
-        "can name some)");
+    data.unmeasured = "the " + std::to_string(data.test->size()) +
+                      " validation images have no true boxes, so AP is not measured (data.val_labels or data.truth "
+                      "can name some)";
   }
 }
 
@@ -204,7 +206,7 @@ OpenedData open_files(const Json& config, const std::vector<std::string>& classe
   if (const auto people = out.train->labels().annotators.size(); people > 0) {
     out.description += " with boxes of " + std::to_string(people) + (people == 1 ? " annotator" : " annotators");
   }
-  warn_of_evaluation(out);
+  note_unmeasured(out);
   return out;
 }
 
@@ -244,6 +246,30 @@ OpenedData open_data(const Json& given, const std::vector<std::string>& classes)
         "several annotators; set it to 0");
   }
   return data;
+}
+
+Json with_absolute_paths(Json config) {
+  const auto absolute = [](const std::string& path) {
+    return std::filesystem::absolute(path).lexically_normal().string();
+  };
+  for (const char* key : {"images", "class_names", "truth", "val_images"}) {
+    Json& value = config["data"][key];
+    if (value != "") value = absolute(value.get<std::string>());
+  }
+  for (const char* key : {"labels", "val_labels"}) {
+    std::string all;
+    for (const std::string& path : paths_of(config["data"][key].get<std::string>())) {
+      all += (all.empty() ? "" : ",") + absolute(path);
+    }
+    config["data"][key] = all;
+  }
+  Json& weights = config["train"]["weights"];
+  if (weights != "") weights = absolute(weights.get<std::string>());
+  return config;
+}
+
+ImageLimits image_limits(const Json& config) {
+  return {integer(config, "max_megapixels") * 1000000};
 }
 
 AugmentSettings augment_settings(const Json& config) {

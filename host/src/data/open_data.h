@@ -6,6 +6,7 @@
 
 #include "config/json_file.h"
 #include "data/augment.h"
+#include "data/image_file.h"
 #include "shapes/crowd_shapes.h"
 #include "shapes/dataset.h"
 
@@ -17,7 +18,8 @@ struct OpenedData {
   std::shared_ptr<const Dataset> test;        ///< for evaluation; has no images when the config names none
   bool built_in = false;                      ///< the shapes, because no labels were named
   std::string description;                    ///< of the training data: "400 built-in images of shapes"
-  std::vector<std::string> warnings;          ///< for the console: what was left out, what cannot be measured
+  std::vector<std::string> warnings;          ///< for the console: what was left out
+  std::string unmeasured;                     ///< why AP cannot be measured; empty: it can
   std::vector<SimulatedAnnotator> simulated;  ///< true quality, one per annotator; empty unless the crowd is simulated
 };
 
@@ -30,6 +32,13 @@ struct OpenedData {
 
 /// Whether there is a true box that detections can be judged by.
 [[nodiscard]] bool has_true_boxes(const CrowdData& labels);
+
+/// A resolved config whose relative paths (data.*, train.weights) are made absolute, so that a run can be used from any
+/// folder. They are relative to the folder the program was started in.
+[[nodiscard]] Json with_absolute_paths(Json config);
+
+/// data.max_megapixels of a resolved config.
+[[nodiscard]] ImageLimits image_limits(const Json& config);
 
 /// train.augment.* of a resolved config.
 [[nodiscard]] AugmentSettings augment_settings(const Json& config);

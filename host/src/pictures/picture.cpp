@@ -7,6 +7,7 @@
 
 #include "app/user_error.h"
 #include "config/json_file.h"
+#include "files/outputs.h"
 
 namespace bdc::host {
 namespace {
@@ -89,6 +90,13 @@ cv::Mat picture_sheet(const std::vector<cv::Mat>& pictures, const std::vector<st
     p.copyTo(sheet(cv::Rect(x, y + kTitleHeight, p.cols, p.rows)));
   }
   return sheet;
+}
+
+void check_picture_file(const std::filesystem::path& path) {
+  check_output_folder(path.string());
+  if (!path.has_extension() || !cv::haveImageWriter(path.string())) {
+    throw UserError(ExitCode::failure, path.string() + ": this kind of picture cannot be written; use .png or .jpg");
+  }
 }
 
 void write_picture(const std::filesystem::path& path, const cv::Mat& picture) {

@@ -32,6 +32,9 @@ void draw_boxes(cv::Mat& picture, const std::vector<DrawnBox>& boxes);
 [[nodiscard]] int enlargement(const cv::Mat& picture);
 [[nodiscard]] cv::Mat enlarged(const cv::Mat& picture, int factor);
 
+/// Throws UserError (exit 1) unless write_picture can be expected to work: before long work rather than after it.
+void check_picture_file(const std::filesystem::path& path);
+
 /// Encodes by the extension (png, jpg) and writes through a temporary name. Throws UserError (exit 1) when that fails.
 void write_picture(const std::filesystem::path& path, const cv::Mat& picture);
 

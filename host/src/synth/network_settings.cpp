@@ -36,9 +36,9 @@ std::map<std::string, SkillNetworks> small() {
     s.rpn.anchor = static_cast<double>(input) / 12;
     s.rpn.training = {rpn_epochs, 8, 0.002, "adamw", ""};
   };
-  set("poor", 6, 0.001, 64, 32, 4);
-  set("average", 4, 0.001, 96, 32, 4);
-  set("expert", 3, 0.002, 128, 64, 4);
+  set("poor", 4, 0.001, 64, 32, 4);
+  set("average", 7, 0.001, 96, 32, 4);
+  set("expert", 9, 0.002, 128, 64, 6);
   return out;
 }
 

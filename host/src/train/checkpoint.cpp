@@ -3,10 +3,10 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
-#include <cstring>
 #include <limits>
 
 #include "app/user_error.h"
+#include "files/checksum.h"
 #include "train/safetensors.h"
 
 namespace bdc::host {
@@ -24,32 +24,6 @@ std::string to_bytes(const torch::Tensor& t) {
   const auto* data = static_cast<const char*>(t.data_ptr());
   return {data, data + t.nbytes()};
 }
-
-/// A 64-bit mix of bytes, eight at a time: for noticing damage, not for secrecy.
-class Checksum {
- public:
-  void add(const void* data, std::size_t size) {
-    const auto* bytes = static_cast<const unsigned char*>(data);
-    mix(size);
-    for (; size >= 8; size -= 8, bytes += 8) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes, 8);
-      mix(word);
-    }
-    std::uint64_t rest = 0;
-    if (size > 0) std::memcpy(&rest, bytes, size);
-    mix(rest);
-  }
-  void add(const std::string& text) { add(text.data(), text.size()); }
-  [[nodiscard]] std::string text() const { return std::to_string(state_); }
-
- private:
-  void mix(std::uint64_t word) {
-    state_ = (state_ ^ word) * 0x9e3779b97f4a7c15ULL;
-    state_ ^= state_ >> 32;
-  }
-  std::uint64_t state_ = 0x243f6a8885a308d3ULL;
-};
 
 std::string checksum_of(const TensorFile& file) {
   Checksum sum;
@@ -83,6 +57,7 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
   file.metadata["format"] = kFormat;
   file.metadata["config"] = c.config.dump();
   file.metadata["classes"] = Json(c.classes).dump();
+  file.metadata["labels"] = c.labels;
   file.metadata["position"] = Json{
       {"epoch", c.position.epoch},
       {"position", c.position.position},
@@ -128,6 +103,8 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
     out.best_epoch = position.at("best_epoch").get<std::int64_t>();
     out.loss_scale = position.value("loss_scale", 1.0);
     out.loss_scale_good_steps = position.value("loss_scale_good_steps", std::int64_t{0});
+    const auto labels = file.metadata.find("labels");
+    if (labels != file.metadata.end()) out.labels = labels->second;
     const auto losses = file.metadata.find("losses");
     if (losses != file.metadata.end()) out.losses = to_loss_sums(Json::parse(losses->second));
   } catch (const std::exception&) {

@@ -32,6 +32,7 @@ struct Checkpoint {
   LossSums losses;  ///< of the batches before `position` in its epoch; empty in checkpoints of older versions
   Json config;
   std::vector<std::string> classes;  ///< names, in the detector's order
+  std::string labels;                ///< labels_digest of what it trains on; empty in checkpoints of older versions
   std::map<std::string, torch::Tensor> model;
   std::map<std::string, torch::Tensor> optimizer;
   std::map<std::string, torch::Tensor> ema;  ///< running mean of the weights; empty when that is off

@@ -65,7 +65,13 @@ DetectorHandle::DetectorHandle(const LoadedPlugin& plugin, const plugin::Detecto
       device_(device),
       api_minor_(plugin.note().fingerprint.api_minor) {
   torch::manual_seed(seed);
-  call_plugin(who(), "its constructor", [&] { detector_.reset(plugin.descriptor().create_detector(config)); });
+  call_plugin(who(), "its constructor", [&] {
+    try {
+      detector_.reset(plugin.descriptor().create_detector(config));
+    } catch (const std::invalid_argument& e) {
+      throw UserError(ExitCode::config, who() + " refuses its options: " + short_message(e));
+    }
+  });
   if (!detector_) {
     throw UserError(ExitCode::plugin_threw,
                     who() + ": its factory returned null\n  advice: throw an exception that says why");

@@ -30,6 +30,11 @@ class EvaluationMode {
 
 }  // namespace
 
+Box inside_image(const Box& box, const ImageRecord& image) {
+  return {std::max(box.x1, 0.0), std::max(box.y1, 0.0), std::min(box.x2, double(image.width)),
+          std::min(box.y2, double(image.height))};
+}
+
 void predict_all(DetectorHandle& detector, const Dataset& data, std::int64_t input_size, std::int64_t batch_size,
                  const plugin::DecodeOptions& limits,
                  const std::function<void(std::size_t, const DetectedBoxes&)>& sink) {
@@ -68,9 +73,10 @@ CocoEvalResult evaluate(DetectorHandle& detector, const Dataset& data, std::int6
     for (std::size_t n = 0; n < seen.box.size(); ++n) {
       const double* probs = seen.class_probs.data() + n * J;
       const double* best = std::max_element(probs, probs + J);
-      const Box& box = seen.box[n];
+      const Box box = inside_image(seen.box[n], labels.images[image]);
+      if (!box.valid()) continue;
       detections.push_back({{box.x1, box.y1, box.width(), box.height()},
-                            seen.score[n] * *best,
+                            seen.score[n],
                             rank[image],
                             static_cast<std::int32_t>(best - probs)});
     }

@@ -102,11 +102,29 @@ std::string prefix_of(const Named& own, const Named& file) {
   return best;
 }
 
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// Training on several devices puts "module." before every name.
+void drop_parallel_prefix(Named& tensors) {
+  const std::string prefix = "module.";
+  for (const auto& [name, tensor] : tensors) {
+    if (name.compare(0, prefix.size(), prefix) != 0) return;
+  }
+  Named plain;
+  for (const auto& [name, tensor] : tensors) plain[name.substr(prefix.size())] = tensor;
+  tensors = std::move(plain);
+}
+
 }  // namespace
 
 Weights read_weights(const std::filesystem::path& path) {
   const ByteSource bytes = ByteSource::open(path);
-  return weight_format(bytes) == WeightFormat::torch_archive ? from_torch_archive(bytes) : from_safetensors(path);
+  Weights out =
+      weight_format(bytes) == WeightFormat::torch_archive ? from_torch_archive(bytes) : from_safetensors(path);
+  drop_parallel_prefix(out.tensors);
+  return out;
 }
 
 void widen_to_float32(Weights& weights) {
@@ -140,7 +158,8 @@ LoadReport load_matching(torch::nn::Module& module, const Weights& weights) {
     }
   }
   for (const auto& [name, tensor] : weights.tensors) {
-    if (!own.count(prefix + name)) out.unexpected.push_back(name);
+    // Frozen norms count no batches.
+    if (!own.count(prefix + name) && !ends_with(name, ".num_batches_tracked")) out.unexpected.push_back(name);
   }
   return out;
 }

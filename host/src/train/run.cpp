@@ -252,6 +252,7 @@ OpenedData open_training_data(const Json& config, const TrainSettings& settings)
   OpenedData data = open_data(config);
   const auto more = check_training_labels(data.train->labels(), settings.input_size);
   data.warnings.insert(data.warnings.begin(), more.begin(), more.end());
+  if (!data.unmeasured.empty()) data.warnings.push_back(data.unmeasured);
   return data;
 }
 

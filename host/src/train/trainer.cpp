@@ -11,6 +11,7 @@
 #include "app/user_error.h"
 #include "bdc/core/random.h"
 #include "config/config.h"
+#include "data/labels_digest.h"
 #include "data/loader.h"
 #include "data/open_data.h"
 #include "text/table.h"
@@ -80,6 +81,7 @@ Trainer::Trainer(TrainerParts parts, const TrainSettings& settings)
       batches_per_epoch_((parts_.train.size() + settings.batch_size - 1) / settings.batch_size),
       steps_per_epoch_((batches_per_epoch_ + settings.accumulate - 1) / settings.accumulate) {
   if (settings.half_precision) parts_.detector.use_half_precision();
+  labels_digest_ = labels_digest(parts_.train.labels());
   run_.detector = &parts_.detector.detector();
   run_.run_folder = parts_.folder.string();
   run_.num_classes = parts_.detector.num_classes();
@@ -412,6 +414,7 @@ void Trainer::save() {
   c.losses = losses_;
   c.config = parts_.config;
   c.classes = class_names(parts_.train.labels());
+  c.labels = labels_digest_;
   c.model = module_state(parts_.detector.module());
   c.optimizer = optimizer_.state();
   c.ema = ema_.state();
@@ -430,6 +433,13 @@ void Trainer::save() {
 void Trainer::restore(const Checkpoint& c) {
   if (c.position.epoch > settings_.epochs || c.position.position > batches_per_epoch_) {
     throw UserError(ExitCode::data, "the checkpoint is further than this run goes");
+  }
+  if (!c.labels.empty() && c.labels != labels_digest_) {
+    throw UserError(ExitCode::data, "the labels are not those that the run began with:\n  then: " + c.labels +
+                                        "\n  now:  " + labels_digest_ +
+                                        "\n  advice: put them back, or begin a new run with what is there now (its "
+                                        "weights can go on: --set train.weights=" +
+                                        checkpoints_.last().string() + ")");
   }
   load_module_state(parts_.detector.module(), c.model);
   optimizer_.load_state(c.optimizer);

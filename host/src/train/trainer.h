@@ -106,6 +106,7 @@ class Trainer {
   plugin::RunContext run_;
   Ema ema_;
   CheckpointStore checkpoints_;
+  std::string labels_digest_;
   std::optional<MetricsLog> log_;
   RunPosition at_;
   double best_ = -1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "app/user_error.h"
 #include "bdc/core/io/coco.h"
@@ -12,11 +13,13 @@
 #include "data/image_list.h"
 #include "data/open_data.h"
 #include "data/subset_data.h"
+#include "files/outputs.h"
 #include "pictures/picture.h"
 #include "text/nearest.h"
 #include "text/table.h"
 #include "train/evaluate.h"
 #include "train/run_pictures.h"
+#include "train/tensor_process.h"
 #include "train/trained_detector.h"
 #include "train/trainer.h"
 
@@ -28,9 +31,7 @@ namespace {
 void append_inside(const DetectedBoxes& seen, const ImageRecord& image, Predictions& out) {
   const auto J = static_cast<std::ptrdiff_t>(out.num_classes);
   for (std::size_t n = 0; n < seen.box.size(); ++n) {
-    const Box& box = seen.box[n];
-    const Box inside{std::max(box.x1, 0.0), std::max(box.y1, 0.0), std::min(box.x2, double(image.width)),
-                     std::min(box.y2, double(image.height))};
+    const Box inside = inside_image(seen.box[n], image);
     if (!inside.valid()) continue;
     out.box.push_back(inside);
     out.score.push_back(seen.score[n]);
@@ -39,16 +40,51 @@ void append_inside(const DetectedBoxes& seen, const ImageRecord& image, Predicti
   }
 }
 
-/// Names in a flat folder, one per image: the file's own, with the image's number in front where several share it.
-std::vector<std::string> flat_names(const std::vector<ImageRecord>& images, const std::string& extension) {
+const char* const kClassList = "classes";  // .txt, beside the text files of images
+const char* const kTextExtension = ".txt";
+const char* const kPictureExtension = ".png";
+
+/// Names in a flat folder without extensions, one per image, no two alike: the file's own, with the image's number in
+/// front where several share it.
+std::vector<std::string> flat_names(const std::vector<ImageRecord>& images) {
   std::vector<std::string> names;
   std::map<std::string, int> count;
+  count[kClassList] = 1;
   for (const ImageRecord& image : images) ++count[names.emplace_back(fs::path(image.file).stem().string())];
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (count[names[i]] > 1) names[i] = std::to_string(i + 1) + "_" + names[i];
-    names[i] += extension;
+    if (count[names[i]] == 1) continue;
+    std::string fresh = std::to_string(i + 1) + "_" + names[i];
+    while (count.count(fresh) != 0) fresh = "_" + fresh;
+    count[fresh] = 1;
+    names[i] = fresh;
   }
   return names;
+}
+
+/// A file of this name for each of these images.
+struct NamedOutput {
+  std::string folder, extension;
+  const std::vector<std::string>& names;
+  [[nodiscard]] fs::path file(std::size_t image) const { return fs::path(folder) / (names[image] + extension); }
+};
+
+/// Makes the folder. Throws UserError when it cannot be made, or when one of its files is an image that is read.
+void prepare_folder(const NamedOutput& output, const std::vector<ImageRecord>& images) {
+  if (output.folder.empty()) return;
+  std::error_code error;
+  fs::create_directories(output.folder, error);
+  if (error) {
+    throw UserError(ExitCode::failure, output.folder + ": the folder cannot be made: " + error.message());
+  }
+  std::set<fs::path> read;
+  for (const ImageRecord& image : images) read.insert(fs::weakly_canonical(image.file, error));
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    if (read.count(fs::weakly_canonical(output.file(i), error)) != 0) {
+      throw UserError(ExitCode::usage, output.file(i).string() +
+                                           ": would replace an image that is read; name another folder to write to, "
+                                           "nothing was changed");
+    }
+  }
 }
 
 /// Found objects in the form of a consensus: a COCO file that lists its images and classes by name, so that it can be
@@ -78,10 +114,18 @@ std::size_t tell_broken(const Dataset& data, Progress& progress) {
   return broken.size();
 }
 
+/// Before long work rather than after it. Makes the folders that are asked for.
+void check_predictions_can_be_written(const PredictRequest& request, const std::vector<ImageRecord>& images) {
+  std::vector<std::string> inputs;
+  for (const ImageRecord& image : images) inputs.push_back(image.file);
+  check_outputs(inputs, {request.coco_file});
+  const auto names = flat_names(images);
+  prepare_folder({request.yolo_folder, kTextExtension, names}, images);
+  prepare_folder({request.picture_folder, kPictureExtension, names}, images);
+}
+
 /// One text file per image: class cx cy w h score, as shares of the image.
-void write_yolo(const fs::path& folder, const Targets& found, const CrowdData& labels) {
-  fs::create_directories(folder);
-  const std::vector<std::string> files = flat_names(labels.images, ".txt");
+void write_yolo(const NamedOutput& output, const Targets& found, const CrowdData& labels) {
   for (std::size_t i = 0; i < labels.images.size(); ++i) {
     std::string text;
     const double w = labels.images[i].width, h = labels.images[i].height;
@@ -92,17 +136,15 @@ void write_yolo(const fs::path& folder, const Targets& found, const CrowdData& l
                     (b.x1 + b.x2) / 2 / w, (b.y1 + b.y2) / 2 / h, b.width() / w, b.height() / h, found.score[n]);
       text += line;
     }
-    write_file_atomically(folder / files[i], text);
+    write_file_atomically(output.file(i), text);
   }
   std::string names;
   for (const std::string& name : class_names(labels)) names += name + "\n";
-  write_file_atomically(folder / "classes.txt", names);
+  write_file_atomically(fs::path(output.folder) / (std::string(kClassList) + ".txt"), names);
 }
 
-void write_pictures(const fs::path& folder, const Targets& found, const Dataset& data) {
-  fs::create_directories(folder);
+void write_pictures(const NamedOutput& output, const Targets& found, const Dataset& data) {
   const CrowdData& labels = data.labels();
-  const std::vector<std::string> files = flat_names(labels.images, ".png");
   for (std::size_t i = 0; i < labels.images.size(); ++i) {
     const cv::Mat image = data.image(static_cast<std::int64_t>(i));
     const int factor = enlargement(image);
@@ -118,7 +160,7 @@ void write_pictures(const fs::path& folder, const Targets& found, const Dataset&
                        1.0});
     }
     draw_boxes(picture, drawn);
-    write_picture(folder / files[i], picture);
+    write_picture(output.file(i), picture);
   }
 }
 
@@ -126,8 +168,13 @@ void write_pictures(const fs::path& folder, const Targets& found, const Dataset&
 
 Validation validate_run(const fs::path& run, const std::vector<std::string>& sets, const fs::path& picture,
                         const std::string& device, const Catalog& catalog, Progress& progress) {
+  if (!picture.empty()) check_picture_file(picture);
   TrainedDetector trained = open_trained(run, catalog, device);
   Json config = with_sets(trained.config, sets);
+  if (config["plugin"] != trained.config["plugin"]) {
+    throw UserError(ExitCode::usage, "--set plugin.*: a detector is judged as it was trained; leave it out");
+  }
+  prepare_tensor_process(static_cast<int>(config_value<std::int64_t>(config, "train.threads")));
   const TrainSettings settings = train_settings(config);
   // Only the evaluation images are wanted: where they are files of their own, nothing else needs to be there.
   const bool own_files = !config_value<std::string>(config, "data.val_labels").empty();
@@ -162,6 +209,8 @@ Validation validate_run(const fs::path& run, const std::vector<std::string>& set
   }
   out.weights = trained.from;
   out.images = data.test->size();
+  out.warnings = data.warnings;
+  for (const auto& warning : data.warnings) progress.line("warning: " + warning);
   progress.line("evaluating " + trained.from + " on " + std::to_string(out.images) + " images");
   out.evaluation = evaluate(*trained.detector, *data.test, settings.input_size, settings.batch_size, settings.limits,
                             [&](std::int64_t done) {
@@ -177,7 +226,9 @@ PredictSummary predict_images(const PredictRequest& request, const Catalog& cata
   TrainedDetector trained = open_trained(request.run, catalog, request.device);
   TrainSettings settings = train_settings(with_sets(trained.config, {}));
   settings.limits.min_score = request.min_score;
-  const auto data = std::make_shared<ImageListData>(find_images(request.images), trained.classes);
+  const auto data = std::make_shared<ImageListData>(find_images(request.images), trained.classes,
+                                                    image_limits(with_sets(trained.config, {})));
+  check_predictions_can_be_written(request, data->labels().images);
   progress.line("predicting with " + trained.from);
   Predictions out;
   out.num_classes = static_cast<int>(trained.classes.size());
@@ -199,10 +250,13 @@ PredictSummary predict_images(const PredictRequest& request, const Catalog& cata
   summary.broken = tell_broken(*data, progress);
   if (summary.images == 0) throw UserError(ExitCode::data, "none of the images can be read; nothing was written");
   const Targets found = as_targets(std::move(out));
+  std::vector<std::string> names;
+  const auto all_names = flat_names(data->labels().images);
+  for (const std::int64_t image : read) names.push_back(all_names[static_cast<std::size_t>(image)]);
   const SubsetData kept(data, std::move(read));
   if (!request.coco_file.empty()) write_targets(found, kept.labels(), request.coco_file);
-  if (!request.yolo_folder.empty()) write_yolo(request.yolo_folder, found, kept.labels());
-  if (!request.picture_folder.empty()) write_pictures(request.picture_folder, found, kept);
+  if (!request.yolo_folder.empty()) write_yolo({request.yolo_folder, kTextExtension, names}, found, kept.labels());
+  if (!request.picture_folder.empty()) write_pictures({request.picture_folder, kPictureExtension, names}, found, kept);
   return summary;
 }
 

@@ -16,6 +16,7 @@ struct Validation {
   std::vector<std::string> class_names;
   std::string weights;                  ///< where they came from
   std::int64_t images = 0, broken = 0;  ///< broken: of them, not judged because they cannot be read
+  std::vector<std::string> warnings;    ///< what was left out before, such as images that are not there
 };
 
 /// Judges a run folder or weight file on the evaluation images of its config, changed by `sets` (--set). picture: PNG

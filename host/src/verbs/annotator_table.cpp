@@ -15,6 +15,11 @@ std::string who(const AnnotatorEvidence& annotator) {
   return printable(annotator.name.empty() ? annotator.id.text : annotator.name, 40);
 }
 
+/// Crowd R-CNN learns nothing of boxes.
+bool has_box_errors(const AnnotatorPosteriors& posteriors) {
+  return posteriors.profile != "crowd_rcnn";
+}
+
 }  // namespace
 
 std::vector<std::size_t> annotators_by_quality(const AnnotatorPosteriors& posteriors) {
@@ -38,7 +43,7 @@ void print_annotators(std::ostream& out, const AnnotatorPosteriors& posteriors, 
     const auto known = [&](double value) { return posteriors.has_existence ? fixed(value, 3) : std::string("-"); };
     table.add({who(a), fixed(a.images, 0), fixed(a.annotations, 0), fixed(annotator_quality(posteriors, k), 3),
                known(posteriors.mean_recall(k)), known(posteriors.mean_spurious_per_image(k)),
-               fixed(posteriors.accuracy(k), 3), fixed(noise, 3)});
+               fixed(posteriors.accuracy(k), 3), has_box_errors(posteriors) ? fixed(noise, 3) : "-"});
   };
   const bool all = ends == 0 || order.size() <= 2 * ends + 1;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -63,7 +68,8 @@ void print_simulated(std::ostream& out, const AnnotatorPosteriors& posteriors,
     const double noise = std::hypot((t.noise[0] + t.noise[1]) / 2, (t.noise[2] + t.noise[3]) / 4);
     table.add({t.name, posteriors.has_existence ? pair(posteriors.mean_recall(k), t.recall) : "-",
                posteriors.has_existence ? pair(posteriors.mean_spurious_per_image(k), t.spurious_rate) : "-",
-               pair(posteriors.accuracy(k), t.class_accuracy), pair(box_noise(posteriors, k), noise)});
+               pair(posteriors.accuracy(k), t.class_accuracy),
+               has_box_errors(posteriors) ? pair(box_noise(posteriors, k), noise) : "-"});
   }
   table.print(out);
 }

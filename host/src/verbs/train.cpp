@@ -8,6 +8,7 @@
 #include "app/user_error.h"
 #include "app/verb.h"
 #include "config/config.h"
+#include "data/open_data.h"
 #include "text/nearest.h"
 #include "train/run.h"
 #include "verbs/annotator_table.h"
@@ -159,7 +160,7 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
     if (!demo.empty()) notes.push_back(demo);
     std::vector<ConfigLayer> layers;
     config = resolve_config(request, &layers);
-    config = complete_config(std::move(config), catalog, layers);
+    config = with_absolute_paths(complete_config(std::move(config), catalog, layers));
   }
   if (flags.dry_run) {
     Progress silent(flags.json || flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);

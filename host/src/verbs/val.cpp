@@ -21,7 +21,10 @@ int val(const Flags& flags, const SearchRequest& search) {
       validate_run(flags.what, flags.sets, flags.picture, flags.device, Catalog::read(search), progress);
   const CocoEvalResult& evaluation = result.evaluation;
   if (flags.json) {
-    Json out = {{"weights", result.weights}, {"images", result.images}, {"broken_images", result.broken}};
+    Json out = {{"weights", result.weights},
+                {"images", result.images},
+                {"broken_images", result.broken},
+                {"warnings", result.warnings}};
     for (std::size_t i = 0; i < evaluation.stats.size(); ++i) out[coco_stat_names()[i]] = evaluation.stats[i];
     for (std::size_t c = 0; c < result.class_names.size(); ++c) {
       const auto& one = evaluation.classes[c];

@@ -40,7 +40,7 @@ struct Images {
 /// What a detector sees in a batch. Flat over the batch, best score first inside an image.
 struct Predictions {
   torch::Tensor boxes;        ///< N x 4 float32, xyxy, pixels of the input frame
-  torch::Tensor scores;       ///< N float32, 0..1
+  torch::Tensor scores;       ///< N float32, 0..1: how sure it is of an object of its likeliest class; AP ranks by it
   torch::Tensor class_probs;  ///< N x J float32, rows sum to 1
   torch::Tensor image_index;  ///< N int64, 0..B-1, not decreasing
 };

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "bdc/core/crowd_data.h"
+
+namespace bdc::host {
+
+/// What a run trains on, as one line: counts for people and a mix of everything that training looks at (classes,
+/// images, annotators, boxes, who saw what; true boxes only where there are no annotators). Equal lines: the same
+/// labels.
+[[nodiscard]] std::string labels_digest(const CrowdData& labels);
+
+}  // namespace bdc::host
