@@ -195,6 +195,13 @@ TEST(ImageFile, ADecompressionBombIsRefusedByItsHeader) {
   EXPECT_NE(message_of(encoded_rgb(".png", sample()), {30 * 20 - 1}).find("30x20"), std::string::npos);
 }
 
+TEST(ImageFile, FloatingPointTiffsAreRefusedAsSuchAndNotAsBroken) {
+  for (const int type : {CV_32FC1, CV_32FC3, CV_64FC1, CV_64FC3}) {
+    const std::string message = message_of(encoded(".tiff", cv::Mat(4, 5, type, cv::Scalar::all(0.5))));
+    EXPECT_EQ(message.find("x: a TIFF with floating-point pixels, which are not read"), 0u) << type << ": " << message;
+  }
+}
+
 TEST(ImageFile, OtherFilesAreRefusedByName) {
   const test::TemporaryFolder folder;
   const auto refused = [&](const std::filesystem::path& file) {
