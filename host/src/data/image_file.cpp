@@ -90,6 +90,9 @@ cv::Mat upright(const cv::Mat& image, int orientation) {
 
 cv::Mat eight_bits(const cv::Mat& image, const std::string& name) {
   if (image.depth() == CV_8U) return image;
+  if (image.depth() == CV_32F || image.depth() == CV_64F) {
+    fail(name, "expected pixels of 8 or 16 bits, found floating-point ones");
+  }
   if (image.depth() != CV_16U) fail(name, "expected pixels of 8 or 16 bits, found another type");
   double largest = 0;
   cv::minMaxLoc(image.reshape(1), nullptr, &largest);
