@@ -151,6 +151,14 @@ TEST(Doctor, AFileThatIsNoPluginIsExitFive) {
   EXPECT_EQ(run_host({"plugins", "doctor", "./gone.so"}, folder.path()).exit_code, 5);
 }
 
+TEST(Doctor, ABuiltInHookIsCalledSoAndNeedsNoDoctor) {
+  const TemporaryFolder folder;
+  const auto built_in = run_host({"plugins", "doctor", "bdc"}, folder.path());
+  EXPECT_EQ(built_in.exit_code, 5);
+  EXPECT_NE(built_in.err.find("'bdc' is a built-in hook, a part of bdc-host, and needs no doctor"), std::string::npos)
+      << built_in.err;
+}
+
 TEST(Doctor, PassesOptionsOnAndChecksThem) {
   const TemporaryFolder folder;
   EXPECT_EQ(run_host({"plugins", "doctor", "minimal", "-o", "width=4"}, folder.path()).exit_code, 0);

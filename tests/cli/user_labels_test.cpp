@@ -86,6 +86,43 @@ TEST(UserLabels, BoxesThatCannotBeTrainedOnAreCountedAndNoneAtAllIsAnError) {
   EXPECT_TRUE(has(without.err, "expected the member \"bbox\", found none")) << without.err;
 }
 
+TEST(UserLabels, LinksThatLeadToThemselvesStopNothing) {
+  UserLabels user("annotator_id");
+  const auto loop = [&](const std::string& name) {
+    fs::create_symlink(fs::path(name).filename(), user.folder.path() / name);
+  };
+  for (const char* name : {"images/l.jpg", "images/.hidden", "images/folder", "l"}) loop(name);
+  for (auto& image : user.labels["images"]) {  // sizes come from the folder, which is walked through for them
+    image.erase("width");
+    image.erase("height");
+  }
+  const auto trained = user.train({"--hook", "mv"});
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_FALSE(has(trained.err, "l.jpg")) << trained.err;
+  for (const auto& words :
+       {std::vector<std::string>{"val", "l"}, std::vector<std::string>{"compare", "l"},
+        std::vector<std::string>{"report", "l", "-o", "r.html"}, std::vector<std::string>{"validate", "l"}}) {
+    const auto refused = run_host(words, user.folder.path());
+    EXPECT_EQ(refused.exit_code, 4) << words[0] << ": " << refused.err;
+    EXPECT_FALSE(has(refused.err, "filesystem error")) << refused.err;
+  }
+}
+
+TEST(UserLabels, ValidateTellsOfImagesOfOneFileAndClassesOfOneName) {
+  UserLabels user("annotator_id");
+  user.labels["images"][7]["file_name"] = "1.pgm";
+  user.labels["categories"].push_back({{"id", 2}, {"name", "thing"}});
+  user.folder.write("labels.json", user.labels.dump());
+  const auto checked = run_host({"validate", "labels.json"}, user.folder.path());
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_TRUE(has(checked.out, "warning: 1 images with the file of another image [duplicate_image_file]\n"))
+      << checked.out;
+  EXPECT_TRUE(has(checked.out, "image 8 (1.pgm) has the file of image 1")) << checked.out;
+  EXPECT_TRUE(has(checked.out, "warning: 1 classes with the name of another class [duplicate_class_name]\n"))
+      << checked.out;
+  EXPECT_TRUE(has(checked.out, "class 2 has the name \"thing\" of class 1")) << checked.out;
+}
+
 TEST(UserLabels, WithoutTruthNoTableIsShownButWhyThereIsNone) {
   UserLabels user("annotator_id");
   const auto outcome = user.train({"--hook", "mv", "--set", "data.val_share=0.25"});

@@ -16,19 +16,30 @@ bool hidden(const fs::path& path) {
   return path.filename().string().rfind('.', 0) == 0;
 }
 
+/// Entries whose kind cannot be told, such as a link that leads to itself, are neither files nor folders.
+bool is_file(const fs::directory_entry& entry) {
+  std::error_code error;
+  return entry.is_regular_file(error);
+}
+
+bool is_folder(const fs::directory_entry& entry) {
+  std::error_code error;
+  return entry.is_directory(error);
+}
+
 template <class Iterator>
 std::vector<std::string> matching_files(Iterator entries, std::initializer_list<std::string_view> extensions) {
   std::vector<std::string> found;
   for (auto entry = begin(entries); entry != end(entries); ++entry) {
     if (hidden(entry->path())) {
       if constexpr (std::is_same_v<Iterator, fs::recursive_directory_iterator>) {
-        if (entry->is_directory()) entry.disable_recursion_pending();
+        if (is_folder(*entry)) entry.disable_recursion_pending();
       }
       continue;
     }
     const std::string extension = lower_case(entry->path().extension().string());
     const bool wanted = std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
-    if (wanted && entry->is_regular_file()) found.push_back(entry->path().string());
+    if (wanted && is_file(*entry)) found.push_back(entry->path().string());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -54,7 +65,7 @@ void require_exists(const std::string& path) {
 
 std::ifstream open_input(const std::string& path) {
   require_exists(path);
-  if (fs::is_directory(path)) throw DataError(path + ": expected a file, found a folder");
+  if (is_folder(path)) throw DataError(path + ": expected a file, found a folder");
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) throw DataError(path + ": cannot be opened: " + std::strerror(errno));
@@ -122,7 +133,7 @@ std::vector<std::string> files_in(const std::string& folder, std::initializer_li
 std::vector<std::string> folders_in(const std::string& folder) {
   std::vector<std::string> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && !hidden(entry.path())) found.push_back(entry.path().string());
+    if (is_folder(entry) && !hidden(entry.path())) found.push_back(entry.path().string());
   }
   std::sort(found.begin(), found.end());
   return found;

@@ -123,7 +123,7 @@ const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
   }
   if (const CrowdFormat* format = detected(path)) return *format;
   if (!is_folder(path)) explain_unrecognised(path, options, known);
-  throw DataError(path + ": the format of this " + (std::filesystem::is_directory(path) ? "folder" : "file") +
+  throw DataError(path + ": the format of this " + (is_folder(path) ? "folder" : "file") +
                   " is not recognised; name it with --format (known: " + known + ")");
 }
 

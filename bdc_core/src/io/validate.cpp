@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numeric>
 #include <sstream>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "bdc/core/io/json_stream.h"
 #include "io/id_table.h"
@@ -46,6 +48,20 @@ std::vector<std::size_t> repeated_annotations(const CrowdData& data, std::size_t
   return repeated;
 }
 
+/// For each record whose text an earlier one has, its index and that of the first. Records without a text are none.
+template <class Record>
+std::vector<std::pair<std::size_t, std::size_t>> repeated_texts(const std::vector<Record>& records,
+                                                                std::string Record::*text) {
+  std::unordered_map<std::string_view, std::size_t> first;
+  std::vector<std::pair<std::size_t, std::size_t>> repeated;
+  for (std::size_t n = 0; n < records.size(); ++n) {
+    if ((records[n].*text).empty()) continue;
+    const auto [at, is_new] = first.emplace(records[n].*text, n);
+    if (!is_new) repeated.emplace_back(n, at->second);
+  }
+  return repeated;
+}
+
 class Checker {
  public:
   Checker(const CrowdData& data, const ReadReport* places, const ValidateOptions& options, ProblemLog& problems)
@@ -53,7 +69,9 @@ class Checker {
 
   void run() {
     for (std::size_t i = 0; i < data_.images.size(); ++i) check_image(i);
+    check_image_files();
     check_annotators();
+    check_class_names();
     check_classes();
   }
 
@@ -102,6 +120,25 @@ class Checker {
         const Annotation& a = data_.annotations[n];
         return "annotator " + RecordId::from(data_.annotators[static_cast<std::size_t>(a.annotator)].id).shown() +
                " drew the box " + shown(a.box) + " in " + image_name(i) + " before, with the same class";
+      });
+    }
+  }
+
+  void check_image_files() {
+    for (const auto& [n, first] : repeated_texts(data_.images, &ImageRecord::file)) {
+      report(ProblemKind::duplicate_image_file, &ReadReport::image_place, n, [&, n = n, first = first] {
+        return image_name(n) + " has the file of image " + RecordId::from(data_.images[first].id).shown() +
+               "; the labels of one picture are taken for those of two";
+      });
+    }
+  }
+
+  void check_class_names() {
+    for (const auto& [n, first] : repeated_texts(data_.classes, &ClassRecord::name)) {
+      report(ProblemKind::duplicate_class_name, &ReadReport::class_place, n, [&, n = n, first = first] {
+        return "class " + RecordId::from(data_.classes[n].id).shown() + " has the name " +
+               in_quotes(data_.classes[n].name) + " of class " + RecordId::from(data_.classes[first].id).shown() +
+               "; they are taken for two classes";
       });
     }
   }

@@ -55,8 +55,14 @@ Json load_file(const fs::path& path, std::vector<fs::path>& open, int& files, st
   Json own = read_json_file(path);
   check_layer(own, path.string());
   Json merged = Json::object();
-  for (const auto& base : bases_of(own, path.string()))
-    merge(merged, load_file(path.parent_path() / base, open, files, layers));
+  for (const auto& base : bases_of(own, path.string())) {
+    const fs::path file = path.parent_path() / base;
+    if (fs::status(file, ignored).type() == fs::file_type::not_found) {
+      throw UserError(ExitCode::config,
+                      path.string() + ": _base_: " + printable(file.string(), 400) + ": no such file");
+    }
+    merge(merged, load_file(file, open, files, layers));
+  }
   own.erase("_base_");
   merge(merged, own);
   layers.push_back({path.string(), own});

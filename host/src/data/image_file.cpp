@@ -35,6 +35,9 @@ ImageHeader checked_header(std::istream& in, const std::string& name, const Imag
     fail(name, "a TIFF whose pixels are stored turned or mirrored (orientation " + std::to_string(header->orientation) +
                    "); save it upright");
   }
+  if (header->floating_point) {
+    fail(name, "a TIFF with floating-point pixels, which are not read; save it with 8 or 16 bits per channel");
+  }
   return *header;
 }
 
@@ -87,6 +90,9 @@ cv::Mat upright(const cv::Mat& image, int orientation) {
 
 cv::Mat eight_bits(const cv::Mat& image, const std::string& name) {
   if (image.depth() == CV_8U) return image;
+  if (image.depth() == CV_32F || image.depth() == CV_64F) {
+    fail(name, "expected pixels of 8 or 16 bits, found floating-point ones");
+  }
   if (image.depth() != CV_16U) fail(name, "expected pixels of 8 or 16 bits, found another type");
   double largest = 0;
   cv::minMaxLoc(image.reshape(1), nullptr, &largest);
@@ -105,6 +111,13 @@ std::string jpeg_damage(const std::string& messages) {
   if (at == std::string::npos || messages.find("extraneous bytes", at) != std::string::npos) return "";
   const auto from = at + corrupt.size();
   return messages.substr(from, messages.find('\n', from) - from);
+}
+
+/// TIFF has more kinds of pixels and compression than are read, so such a file need not be broken.
+std::string undecodable(const std::string& format) {
+  if (format != "TIFF") return "the " + format + " file is broken and cannot be decoded";
+  return "the TIFF file cannot be decoded: it is broken, or stored in a way that is not read; save it with 8 or 16 "
+         "bits per channel and a common compression";
 }
 
 }  // namespace
@@ -134,7 +147,7 @@ cv::Mat read_image(std::istream& in, const std::string& name, const ImageLimits&
   } catch (const cv::Exception& e) {
     fail(name, "the " + std::string(header.format) + " file cannot be decoded: " + e.err);
   }
-  if (image.empty()) fail(name, "the " + std::string(header.format) + " file is broken and cannot be decoded");
+  if (image.empty()) fail(name, undecodable(header.format));
   if (!damage.empty()) fail(name, "the pixels of the JPEG file are damaged: " + damage);
   if (image.cols != header.width || image.rows != header.height) {
     fail(name, "decoded to " + std::to_string(image.cols) + "x" + std::to_string(image.rows) +

@@ -23,33 +23,47 @@ std::string counted(const std::vector<std::string>& names, const std::string& wh
   return out;
 }
 
+/// Where the picture of an image is.
+struct Found {
+  std::optional<fs::path> file;
+  std::string several;  ///< when several files have the name: two of them, "a/x.jpg, b/x.jpg"
+};
+
 /// Finds pictures below a folder by the names that labels use. The folder is walked through once, when a path does not
 /// lead to a file directly.
 class FileFinder {
  public:
   explicit FileFinder(fs::path folder) : folder_(std::move(folder)) {}
 
-  /// Nothing when there is no such file or its name alone fits several. Throws DataError when the path leaves the
-  /// folder.
-  std::optional<fs::path> find(const ImageRecord& image) {
+  /// No file when there is none or its name alone fits several. Throws DataError when the path leaves the folder.
+  Found find(const ImageRecord& image) {
     const std::string& text = image.file.empty() ? image.id.text : image.file;
-    if (text.empty() || text.find('\0') != std::string::npos) return std::nullopt;
+    if (text.empty() || text.find('\0') != std::string::npos) return {};
     const fs::path given = fs::path(text).lexically_normal();
     if (!given.empty() && *given.begin() == "..") {
       throw DataError("image " + printable(image.id.text) + ": its file '" + printable(text) +
                       "' lies outside the image folder " + folder_.string());
     }
     std::error_code error;
-    if (given.is_relative() && fs::is_regular_file(folder_ / given, error)) return folder_ / given;
+    if (given.is_relative() && fs::is_regular_file(folder_ / given, error)) return {folder_ / given, ""};
     index();
     for (const std::string& name : {given.filename().string(), given.stem().string()}) {
       const auto hit = by_name_.find(name);
-      if (hit != by_name_.end()) return hit->second.empty() ? std::nullopt : std::optional<fs::path>(hit->second);
+      if (hit == by_name_.end()) continue;
+      const auto& [first, second] = hit->second;
+      if (second.empty()) return {first, ""};
+      return {std::nullopt, printable(shown(first)) + ", " + printable(shown(second))};
     }
-    return std::nullopt;
+    return {};
   }
 
  private:
+  /// The two files of a name that come first in the alphabet; the second is empty when there is one only.
+  struct Files {
+    fs::path first, second;
+  };
+
+  [[nodiscard]] std::string shown(const fs::path& file) const { return file.lexically_relative(folder_).string(); }
   void index() {
     if (indexed_) return;
     indexed_ = true;
@@ -64,13 +78,16 @@ class FileFinder {
     }
   }
   void add(const std::string& name, const fs::path& path) {
-    const auto [at, is_new] = by_name_.emplace(name, path);
-    if (!is_new && at->second != path) at->second.clear();
+    const auto [at, is_new] = by_name_.try_emplace(name, Files{path, {}});
+    Files& files = at->second;
+    if (is_new || path == files.first) return;
+    if (files.second.empty() || path < files.second) files.second = path;
+    if (files.second < files.first) std::swap(files.first, files.second);
   }
 
   fs::path folder_;
   bool indexed_ = false;
-  std::unordered_map<std::string, fs::path> by_name_;  // empty path: several files of that name
+  std::unordered_map<std::string, Files> by_name_;
 };
 
 std::string name_of(const ImageRecord& image) {
@@ -87,13 +104,13 @@ struct Looked {
   std::string problem;
 };
 
-std::vector<Looked> look_at(const std::vector<std::optional<fs::path>>& files, const ImageLimits& limits) {
+std::vector<Looked> look_at(const std::vector<Found>& files, const ImageLimits& limits) {
   std::vector<Looked> out(files.size());
   parallel_chunks(files.size(), 64, 0, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t i = begin; i < end; ++i) {
-      if (!files[i]) continue;
+      if (!files[i].file) continue;
       try {
-        out[i].header = read_image_header(*files[i], limits);
+        out[i].header = read_image_header(*files[i].file, limits);
       } catch (const DataError& e) {
         out[i].problem = e.what();
       }
@@ -112,15 +129,17 @@ ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSetti
   }
   if (labels.images.empty()) throw DataError("the labels list no images");
   FileFinder finder(settings.folder);
-  std::vector<std::optional<fs::path>> found;
+  std::vector<Found> found;
   for (const auto& image : labels.images) found.push_back(finder.find(image));
   const auto looked = look_at(found, settings.limits);
 
-  std::vector<std::string> missing, unreadable, different;
+  std::vector<std::string> missing, several, unreadable, different;
   std::vector<std::int64_t> kept;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const ImageRecord& image = labels.images[i];
-    if (!found[i]) {
+    if (!found[i].several.empty()) {
+      several.push_back(name_of(image) + " (" + found[i].several + ")");
+    } else if (!found[i].file) {
       missing.push_back(name_of(image));
     } else if (!looked[i].header) {
       unreadable.push_back(looked[i].problem);
@@ -131,7 +150,7 @@ ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSetti
                             size_text(image.width, image.height) + " in the labels");
       }
       kept.push_back(static_cast<std::int64_t>(i));
-      files_.push_back(*found[i]);
+      files_.push_back(*found[i].file);
     }
   }
   if (!different.empty()) {
@@ -141,6 +160,10 @@ ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSetti
         "pictures that were annotated");
   }
   if (!missing.empty()) warnings_.push_back(folder + ": " + counted(missing, "of the labels not found, left out"));
+  if (!several.empty()) {
+    warnings_.push_back(folder + ": " + counted(several, "of the labels left out, as several files have that name") +
+                        "\n  advice: name them in the labels with their folders");
+  }
   if (!unreadable.empty()) warnings_.push_back(folder + ": " + counted(unreadable, "cannot be read, left out"));
   if (kept.empty() || (settings.strict && !warnings_.empty())) {
     throw DataError(join(warnings_, "\n") + (kept.empty() ? "\n  no image is left; is data.images the right folder?"

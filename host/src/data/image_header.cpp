@@ -31,12 +31,13 @@ std::uint32_t number(const unsigned char* p, int bytes, bool big_endian) {
 
 std::optional<ImageHeader> header(const char* format, std::int64_t width, std::int64_t height, int orientation = 1) {
   if (width < 1 || height < 1 || width > kLargestEdge || height > kLargestEdge) return std::nullopt;
-  return ImageHeader{format, width, height, orientation >= 1 && orientation <= 8 ? orientation : 1};
+  return ImageHeader{format, width, height, orientation >= 1 && orientation <= 8 ? orientation : 1, false};
 }
 
 struct TiffTags {
   std::int64_t width = 0, height = 0;
   int orientation = 1;
+  bool floating_point = false;
 };
 
 /// The tags we need of the first directory of a TIFF structure: `data(offset, count)` gives its bytes.
@@ -59,6 +60,11 @@ std::optional<TiffTags> tiff_tags(const Data& data) {
     const auto value = number(&table[i + 8], type == 3 ? 2 : 4, big);
     if (tag == 0x0100) tags.width = value;
     if (tag == 0x0101) tags.height = value;
+    if (tag == 0x0153 && type == 3) {  // one number per sample; those that do not fit in here stand elsewhere
+      const bool elsewhere = number(&table[i + 4], 4, big) > 2;
+      const Bytes format = elsewhere ? data(number(&table[i + 8], 4, big), 2) : Bytes(&table[i + 8], &table[i + 10]);
+      tags.floating_point = !format.empty() && number(format.data(), 2, big) == 3;
+    }
     if (tag == 0x0112 && value >= 1 && value <= 8) tags.orientation = static_cast<int>(value);
   }
   return tags;
@@ -119,7 +125,9 @@ std::optional<ImageHeader> bmp(std::istream& in) {
 
 std::optional<ImageHeader> tiff(std::istream& in) {
   const auto tags = tiff_tags([&](std::uint64_t offset, std::size_t count) { return bytes_at(in, offset, count); });
-  return tags ? header("TIFF", tags->width, tags->height, tags->orientation) : std::nullopt;
+  auto out = tags ? header("TIFF", tags->width, tags->height, tags->orientation) : std::nullopt;
+  if (out) out->floating_point = tags->floating_point;
+  return out;
 }
 
 std::optional<ImageHeader> webp(std::istream& in) {

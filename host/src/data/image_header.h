@@ -13,6 +13,7 @@ struct ImageHeader {
   std::int64_t width = 0, height = 0;
   /// EXIF orientation of a JPEG or the tag of a TIFF, 1..8; 1: pixels are stored upright.
   int orientation = 1;
+  bool floating_point = false;  ///< a TIFF says that its samples are floating-point numbers
 
   /// Size as a viewer shows it: orientations 5..8 stand on their side.
   [[nodiscard]] std::int64_t shown_width() const { return orientation >= 5 ? height : width; }

@@ -31,7 +31,8 @@ AnnotatorPosteriors read_posteriors(const fs::path& file) {
 /// NAME=FILE, or a file whose name without extension is the method's.
 MethodLabels read_consensus(const std::string& text, const CrowdData& crowd) {
   const auto equals = text.find('=');
-  const bool named = equals != std::string::npos && equals > 0 && !fs::exists(text);
+  std::error_code ignored;
+  const bool named = equals != std::string::npos && equals > 0 && !fs::exists(text, ignored);
   const std::string file = named ? text.substr(equals + 1) : text;
   return {named ? text.substr(0, equals) : fs::path(file).stem().string(), read_targets(file, crowd)};
 }
@@ -171,11 +172,13 @@ ReportData experiment_report(const ReportRequest& request) {
 }  // namespace
 
 bool is_experiment_folder(const std::string& path) {
-  return fs::is_directory(path) && fs::exists(fs::path(path) / "table.json");
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) && fs::exists(fs::path(path) / "table.json", ignored);
 }
 
 bool is_run_folder(const std::string& path) {
-  return fs::is_directory(path) && fs::exists(fs::path(path) / "config.json");
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) && fs::exists(fs::path(path) / "config.json", ignored);
 }
 
 ReportData load_report(const ReportRequest& request) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "app/user_error.h"
@@ -17,6 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMaxHeader = 16u << 20;
+constexpr std::size_t kMaxNesting = 8;
+constexpr const char* kDamaged = "; it is cut off or damaged";
 
 /// Objects of many members are looked up fast, which ours (in the order of the file) are not.
 using Header = nlohmann::json;
@@ -35,26 +38,44 @@ constexpr Type kTypes[] = {
   throw UserError(ExitCode::data, path.string() + ": " + what);
 }
 
-/// How deep the brackets of a JSON text are nested. (The parser's own callback could tell, but with it a header of many
-/// members takes quadratic time.)
-int nesting(const std::string& json) {
-  int depth = 0, deepest = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
+/// Looks through the text of a header for what its tree no longer shows or must not have: names that stand twice in one
+/// object, and deep nesting. (The callback of Header::parse could tell, but with it a header of many members takes
+/// quadratic time.)
+class HeaderScan : public nlohmann::json_sax<Header> {
+ public:
+  std::string problem;  ///< empty: none, or the text is not JSON
+
+  bool key(string_t& name) override {
+    if (names_.back().insert(name).second) return true;
+    problem = "'" + printable(name, 100) + "' stands twice in its header";
+    return false;
   }
-  return deepest;
-}
+  bool start_object(std::size_t) override { return open(); }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool parse_error(std::size_t, const std::string&, const Header::exception&) override { return false; }
+
+ private:
+  bool open() {
+    names_.emplace_back();
+    if (names_.size() > kMaxNesting) problem = "its header is nested too deeply";
+    return problem.empty();
+  }
+  bool close() {
+    names_.pop_back();
+    return true;
+  }
+
+  std::vector<std::unordered_set<std::string>> names_;  // of each object that is open; none for arrays
+};
 
 std::string found(const Header& value) {
   return type_of(value.is_structured() ? (value.is_array() ? Json::array() : Json::object()) : Json(value));
@@ -95,20 +116,21 @@ Slot read_slot(const std::string& name, const Header& entry, std::uint64_t data_
   for (const auto& size : shape) {
     const std::uint64_t n = unsigned_at(size, path, where + ": shape");
     if (n > 1 && bytes > most / n)
-      fail(path, where + ": shape " + shape.dump() + " needs more bytes than the file has");
+      fail(path, where + ": shape " + shape.dump() + " needs more bytes than the file has" + kDamaged);
     bytes *= n > 1 ? n : 1;
     empty = empty || n == 0;
     slot.shape.push_back(static_cast<std::int64_t>(n));
   }
   if (empty) bytes = 0;
-  if (bytes > data_size) fail(path, where + ": shape " + shape.dump() + " needs more bytes than the file has");
+  if (bytes > data_size)
+    fail(path, where + ": shape " + shape.dump() + " needs more bytes than the file has" + kDamaged);
   const Header& offsets = entry["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2) fail(path, where + ": data_offsets must be [begin, end]");
   slot.begin = unsigned_at(offsets[0], path, where + ": data_offsets");
   slot.end = unsigned_at(offsets[1], path, where + ": data_offsets");
   if (slot.begin > slot.end || slot.end > data_size) {
     fail(path, where + ": bytes " + offsets.dump() + " are outside the file's " + std::to_string(data_size) +
-                   " bytes of data");
+                   " bytes of data" + kDamaged);
   }
   if (slot.end - slot.begin != bytes) {
     fail(path, where + ": shape " + shape.dump() + " of " + type->name + " needs " + std::to_string(bytes) +
@@ -154,12 +176,18 @@ TensorFile read_safetensors(const fs::path& path) {
   if (size < 8 || !in.read(reinterpret_cast<char*>(prefix), 8)) fail(path, "is too short for a safetensors file");
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = (length << 8) | prefix[i];
-  if (length > kMaxHeader || length > size - 8) {
-    fail(path, "its header is said to have " + std::to_string(length) + " bytes, more than the file holds or allowed");
+  if (length > size - 8) {
+    fail(path, "is cut off or no safetensors file: it should begin with a header of " + std::to_string(length) +
+                   " bytes, but only " + std::to_string(size - 8) + " follow");
+  }
+  if (length > kMaxHeader) {
+    fail(path, "is no safetensors file, or has too many tensors: its header has " + std::to_string(length) +
+                   " bytes, at most " + std::to_string(kMaxHeader) + " are read");
   }
   std::string text(length, '\0');
   if (!in.read(text.data(), static_cast<std::streamsize>(length))) fail(path, "is cut off in its header");
-  if (nesting(text) > 8) fail(path, "its header is nested too deeply");
+  HeaderScan scan;
+  if (!Header::sax_parse(text, &scan) && !scan.problem.empty()) fail(path, scan.problem);
   Header header;
   try {
     header = Header::parse(text);

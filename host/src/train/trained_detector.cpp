@@ -56,10 +56,13 @@ Weights from_weight_file(const fs::path& path) {
 }  // namespace
 
 TrainedDetector open_trained(const fs::path& what, const Catalog& catalog, const std::string& device) {
-  if (!fs::exists(what)) throw UserError(ExitCode::data, what.string() + ": no such run folder or weight file");
-  const bool is_folder = fs::is_directory(what);
+  std::error_code ignored;
+  if (!fs::exists(what, ignored)) {
+    throw UserError(ExitCode::data, what.string() + ": no such run folder or weight file");
+  }
+  const bool is_folder = fs::is_directory(what, ignored);
   Weights weights = !is_folder ? from_weight_file(what)
-                    : fs::exists(what / "best.safetensors")
+                    : fs::exists(what / "best.safetensors", ignored)
                         ? from_weight_file(what / "best.safetensors")
                         : from_checkpoint(CheckpointStore(what).load([](const std::string&) {}), what);
   TrainedDetector out;

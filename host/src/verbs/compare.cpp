@@ -19,7 +19,10 @@ struct RunSummary {
 };
 
 RunSummary read_run(const fs::path& folder) {
-  if (!fs::exists(folder / "config.json")) throw UserError(ExitCode::data, folder.string() + ": is no run folder");
+  std::error_code ignored;
+  if (!fs::exists(folder / "config.json", ignored)) {
+    throw UserError(ExitCode::data, folder.string() + ": is no run folder");
+  }
   RunSummary out;
   out.name = folder.string();
   std::vector<std::string> hooks;

@@ -199,9 +199,22 @@ int info(const std::string& name, const SearchRequest& search, bool json) {
   return 0;
 }
 
+/// A built-in hook is no plugin, and its checks are the tests of bdc-host.
+void refuse_built_in_hook(const std::string& what, const SearchRequest& search) {
+  if (find_builtin_hook(what) == nullptr) return;
+  const Catalog catalog = Catalog::read(search);
+  for (const PluginEntry& entry : catalog.entries()) {
+    if (entry.name == what) return;
+  }
+  throw UserError(ExitCode::plugin_not_found, "'" + what +
+                                                  "' is a built-in hook, a part of bdc-host, and needs no doctor" +
+                                                  "\n  advice: `bdc-host plugins info " + what + "` shows its options");
+}
+
 int doctor(const std::string& what, const SearchRequest& search, const std::vector<std::string>& sets, double timeout,
            bool json) {
   Json options = Json::object();
+  refuse_built_in_hook(what, search);
   const fs::path file = file_of(what, search, &options);
   for (const auto& set : sets) {
     const auto equals = set.find('=');

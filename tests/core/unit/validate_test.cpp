@@ -101,6 +101,39 @@ TEST(Validate, RareClassesAreNamed) {
             std::string::npos);
 }
 
+TEST(Validate, ImagesOfOneFileAndClassesOfOneNameAreNamedWithTheFirst) {
+  CrowdData data;
+  const auto report = validated(R"({"images": [
+{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9},
+{"id": 2, "file_name": "b/a.jpg", "width": 9, "height": 9},
+{"id": 3, "file_name": "a.jpg", "width": 9, "height": 9},
+{"id": "x", "file_name": "a.jpg", "width": 9, "height": 9}],
+"categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"},
+{"id": 7, "name": "cat"}],
+"annotations": [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1], "annotator_id": 1}]})",
+                                &data);
+  const auto& files = report.problems.entry(ProblemKind::duplicate_image_file);
+  ASSERT_EQ(files.count, 2U);
+  EXPECT_NE(files.examples[0].find("c.json:4: images[2]: image 3 (a.jpg) has the file of image 1;"), std::string::npos)
+      << files.examples[0];
+  EXPECT_NE(files.examples[1].find("image \"x\" (a.jpg) has the file of image 1;"), std::string::npos)
+      << files.examples[1];
+  const auto& names = report.problems.entry(ProblemKind::duplicate_class_name);
+  ASSERT_EQ(names.count, 1U);
+  EXPECT_NE(names.examples[0].find("c.json:7: categories[2]: class 7 has the name \"cat\" of class 1;"),
+            std::string::npos)
+      << names.examples[0];
+  EXPECT_EQ(report.errors(), 0U) << "they can be aggregated";
+  EXPECT_EQ(data.images.size(), 4U);
+}
+
+TEST(Validate, ImagesWithoutAFileNameHaveNoFileInCommon) {
+  const auto report = validated(
+      R"({"images": [{"id": 1, "width": 9, "height": 9}, {"id": 2, "width": 9, "height": 9}], "categories": [],
+          "annotations": []})");
+  EXPECT_EQ(report.problems.entry(ProblemKind::duplicate_image_file).count, 0U) << report.text();
+}
+
 TEST(Validate, ExamplesAreLimitedAndCountsAreNot) {
   std::string text = R"({"images": [], "categories": [], "annotations": [0)";
   for (int n = 0; n < 1000; ++n) text += ", 0";

@@ -195,6 +195,39 @@ TEST(ImageFile, ADecompressionBombIsRefusedByItsHeader) {
   EXPECT_NE(message_of(encoded_rgb(".png", sample()), {30 * 20 - 1}).find("30x20"), std::string::npos);
 }
 
+/// A TIFF of 5 x 4 pixels with three samples each, whose formats (3: floating point) stand behind the directory.
+std::string tiff_of_three_samples(int sample_format, bool big_endian) {
+  std::string out = big_endian ? "MM" : "II";
+  const auto put = [&](int value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> 8 * (big_endian ? bytes - 1 - i : i) & 255);
+  };
+  const auto entry = [&](int tag, int type, int count, int value) {
+    put(tag, 2), put(type, 2), put(count, 4), put(value, 4);
+  };
+  put(42, 2), put(8, 4), put(3, 2);
+  entry(0x0100, 4, 1, 5);
+  entry(0x0101, 4, 1, 4);
+  entry(0x0153, 3, 3, 50);  // 8 + 2 + 3 * 12 + 4
+  put(0, 4);
+  for (int i = 0; i < 3; ++i) put(sample_format, 2);
+  return out;
+}
+
+TEST(ImageFile, FloatingPointTiffsAreRefusedAsSuchAndNotAsBroken) {
+  const std::string expected = "x: a TIFF with floating-point pixels, which are not read";
+  for (const int type : {CV_32FC1, CV_64FC1}) {
+    const std::string message = message_of(encoded(".tiff", cv::Mat(4, 5, type, cv::Scalar::all(0.5))));
+    EXPECT_EQ(message.find(expected), 0u) << type << ": " << message;
+  }
+  for (const bool big_endian : {false, true}) {
+    EXPECT_EQ(message_of(tiff_of_three_samples(3, big_endian)).find(expected), 0u);
+    const std::string other = message_of(tiff_of_three_samples(1, big_endian));
+    EXPECT_EQ(other.find("x: the TIFF file cannot be decoded: it is broken, or stored in a way"), 0u) << other;
+  }
+  const std::string log_luv = message_of(encoded(".tiff", cv::Mat(4, 5, CV_32FC3, cv::Scalar::all(0.5))));
+  EXPECT_EQ(log_luv, "x: expected pixels of 8 or 16 bits, found floating-point ones");
+}
+
 TEST(ImageFile, OtherFilesAreRefusedByName) {
   const test::TemporaryFolder folder;
   const auto refused = [&](const std::filesystem::path& file) {

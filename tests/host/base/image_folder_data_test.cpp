@@ -114,6 +114,30 @@ TEST(ImageFolderData, MissingImagesAreCountedNamedAndLeftOutWithTheirLabels) {
                   "no such image folder"));
 }
 
+TEST(ImageFolderData, ANameOfSeveralFilesIsLeftOutWithTheirPaths) {
+  const test::TemporaryFolder folder;
+  for (const char* file : {"c/x.png", "b/x.png", "a/x.png", "ok.png"}) folder.write(file, png(8, 6, 1));
+  const auto labels = labels_of({"x.png", "ok.png", "gone.png", "c/x.png"});
+  const ImageFolderData data(labels, {folder.path(), false, {}});
+  EXPECT_EQ(data.size(), 2);
+  ASSERT_EQ(data.warnings().size(), 2u);
+  EXPECT_TRUE(has(data.warnings()[0], "1 image of the labels not found, left out: gone.png")) << data.warnings()[0];
+  EXPECT_TRUE(has(data.warnings()[1],
+                  "1 image of the labels left out, as several files have that name: x.png (a/x.png, b/x.png)"))
+      << data.warnings()[1];
+  EXPECT_TRUE(has(error_of([&] { ImageFolderData(labels, {folder.path(), true, {}}); }), "a/x.png"));
+}
+
+TEST(ImageFolderData, LinksThatLeadToThemselvesAreNoFiles) {
+  const test::TemporaryFolder folder;
+  folder.write("deep/b.png", png(8, 6, 2));
+  std::filesystem::create_symlink("l.png", folder.path() / "l.png");
+  const ImageFolderData data(labels_of({"b.png", "l.png"}), {folder.path(), false, {}});
+  EXPECT_EQ(data.size(), 1);
+  ASSERT_EQ(data.warnings().size(), 1u);
+  EXPECT_TRUE(has(data.warnings()[0], "1 image of the labels not found, left out: l.png")) << data.warnings()[0];
+}
+
 TEST(ImageFolderData, ASizeThatDiffersFromTheLabelsIsAnErrorThatNamesBoth) {
   const test::TemporaryFolder folder;
   folder.write("a.png", png(6, 8, 1));

@@ -146,7 +146,17 @@ TEST(Safetensors, HostileFilesAreRefusedWithAReason) {
   const std::string four(4, '\0'), eight(8, '\0');
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "too short"},
-      {std::string(8, '\xff'), "header is said to have"},
+      {std::string(8, '\xff'),
+       "is cut off or no safetensors file: it should begin with a header of 18446744073709551615"},
+      {with_header("{}").substr(0, 9), "is cut off or no safetensors file: it should begin with a header of 2 bytes"},
+      {with_header(std::string((16u << 20) + 1, ' ')), "at most 16777216 are read"},
+      {with_header(R"({"t": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]},
+                       "\u0074": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}})",
+                   four),
+       "'t' stands twice in its header"},
+      {with_header(R"({"__metadata__": {"a": "1", "a": "2"}})"), "'a' stands twice in its header"},
+      {with_header(R"({"t": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})", "abc"),
+       "needs more bytes than the file has; it is cut off or damaged"},
       {with_header("{"), "not valid JSON"},
       {with_header("[]"), "not a JSON object"},
       {with_header(std::string(50, '[') + std::string(50, ']')), "nested"},

@@ -28,6 +28,8 @@ enum class ProblemKind {
   box_leaves_image,
   duplicate_annotation,
   duplicate_annotation_id,
+  duplicate_image_file,
+  duplicate_class_name,
   ignored_shape,
   image_without_size,
   image_without_annotations,
@@ -36,7 +38,7 @@ enum class ProblemKind {
   class_without_annotations,
   class_imbalance,
 };
-constexpr std::size_t problem_kinds = 24;
+constexpr std::size_t problem_kinds = 26;
 
 /// An error makes data unfit for aggregation; a warning is worth a look.
 enum class Severity { error, warning };
