@@ -57,6 +57,7 @@ Network::Network(const NetworkOptions& options) : options_(options) {
   if (patch < 4 || (patch & (patch - 1)) != 0) {
     throw std::invalid_argument("eva: patch must be a power of 2, at least 4, not " + std::to_string(patch));
   }
+  check_options(options.vit);
   backbone_ = register_module("backbone", std::make_shared<Backbone>(options.vit, options.pyramid_channels));
   two_stage::RpnNames names;
   names.convs.clear();

@@ -93,6 +93,14 @@ Settings settings_of(const bdc::plugin::DetectorConfig& config) {
   const auto or_size = [&](const char* name, std::int64_t usual) {
     return o.get_int(name) > 0 ? o.get_int(name) : usual;
   };
+  const auto share_or_size = [&](const char* name, double usual) {
+    const double given = o.get_number(name);
+    if (given < 0 && given != -1) {
+      throw std::invalid_argument(std::string("eva: option ") + name +
+                                  ": expected -1 (of the size) or a number from 0 on");
+    }
+    return given < 0 ? usual : given;
+  };
   Settings out;
   VitOptions& vit = out.network.vit;
   vit.input_size = config.input_size;
@@ -108,7 +116,7 @@ Settings settings_of(const bdc::plugin::DetectorConfig& config) {
   }
   vit.pretrain_size = o.get_int("pretrain_size");
   vit.pretrain_grid = o.get_int("pretrain_grid");
-  vit.drop_path = o.get_number("drop_path") < 0 ? size.drop_path : o.get_number("drop_path");
+  vit.drop_path = share_or_size("drop_path", size.drop_path);
   vit.layer_scale = o.get_number("layer_scale");
   vit.recompute = o.get_bool("activation_checkpointing");
   out.network.classes = config.num_classes;
@@ -122,7 +130,9 @@ Settings settings_of(const bdc::plugin::DetectorConfig& config) {
   out.test_proposals.after_suppression = out.test_proposals.before_suppression = o.get_int("test_proposals");
   out.loss.rpn.sampler.per_image = o.get_int("anchors_per_image");
   out.loss.regions.sampler.per_image = o.get_int("regions_per_image");
-  out.layer_decay = o.get_number("layer_decay") < 0 ? size.layer_decay : o.get_number("layer_decay");
+  out.layer_decay = share_or_size("layer_decay", size.layer_decay);
+  if (out.layer_decay == 0)
+    throw std::invalid_argument("eva: option layer_decay: with 0 the transformer learns nothing");
   return out;
 }
 

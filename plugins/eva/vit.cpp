@@ -8,9 +8,8 @@
 #include "eva/recompute.h"
 
 namespace eva {
-namespace {
 
-void check(const VitOptions& o) {
+void check_options(const VitOptions& o) {
   const auto require = [](bool ok, const std::string& law) {
     if (!ok) throw std::invalid_argument("eva: " + law);
   };
@@ -27,9 +26,6 @@ void check(const VitOptions& o) {
   }
   require(o.drop_path >= 0 && o.drop_path < 1, "drop_path must be in 0..1, below 1");
 }
-
-}  // namespace
-
 Tensor positions(const Tensor& pos_embed, std::int64_t height, std::int64_t width) {
   const Tensor grid = pos_embed.slice(1, 1);
   const auto edge = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(grid.size(1)))));
@@ -41,7 +37,7 @@ Tensor positions(const Tensor& pos_embed, std::int64_t height, std::int64_t widt
 }
 
 Vit::Vit(const VitOptions& options) : options_(options) {
-  check(options);
+  check_options(options);
   const std::int64_t edge = options.pretrain_size / options.patch;
   pos_embed_ = register_parameter("pos_embed", torch::empty({1, edge * edge + 1, options.dim}));
   const auto patch_embed = register_module("patch_embed", std::make_shared<torch::nn::Module>());

@@ -24,6 +24,9 @@ struct VitOptions {
   bool recompute = false;            ///< activation checkpointing: one block's inner results at a time
 };
 
+/// Throws std::invalid_argument, naming the option, unless they go together.
+void check_options(const VitOptions& options);
+
 /// EVA-02's plain vision transformer. Parameter names are those of the official detection checkpoints.
 class Vit : public torch::nn::Module {
  public:

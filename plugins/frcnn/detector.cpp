@@ -51,6 +51,9 @@ NetworkOptions network_options(const bdc::plugin::Options& given) {
   out.anchors.ratios = positive_numbers(given.get_string("anchor_ratios"), "anchor_ratios", 1, 16);
   out.pool.canonical_size = given.get_number("pool_canonical_size");
   out.transform = {given.get_int("min_size"), given.get_int("max_size")};
+  if (out.transform.min_size > out.transform.max_size) {
+    throw std::invalid_argument("frcnn: min_size must not be above max_size");
+  }
   return out;
 }
 

@@ -280,6 +280,10 @@ TEST(FrcnnOptions, BackbonesHaveTheirOfficialSizes) {
   EXPECT_EQ(weights("resnet101"), 44549160 - 2049000);
 }
 
+TEST(FrcnnOptions, ASmallestEdgeAboveTheLargestIsRefused) {
+  EXPECT_THROW(build({{"min_size", std::int64_t{100}}, {"max_size", std::int64_t{1}}}), std::invalid_argument);
+}
+
 TEST(FrcnnOptions, BadAnchorsAreRefusedByName) {
   for (const char* text : {"", "8, 16", "8, 16, 32, 64, x", "8, 16, 32, 64, -1"}) {
     try {
