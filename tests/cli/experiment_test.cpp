@@ -53,6 +53,19 @@ TEST_F(Experiment, JudgesLabelsOfEveryMethodAndSkipsWhatIsDone) {
   EXPECT_EQ(fs::last_write_time(fs::directory_iterator(folder.path() / "out/cells")->path()), written);
 }
 
+TEST_F(Experiment, TimesAreTakenOfMethodsWithOptionsOfTheirHook) {
+  json grid = json::parse(kTrained);
+  grid["times"] = true;
+  grid["methods"] = json::parse(R"([{"name": "each epoch", "method": "bdc", "options": {"schedule": "epoch"}}])");
+  grid["detectors"][0]["set"]["train.epochs"] = 1;
+  folder.write("grid.json", grid.dump());
+  const auto outcome = host({"experiment", "grid.json", "-o", "out"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json row = json::parse(read_file(folder.path() / "out/table.json"))["rows"][0]["numbers"];
+  EXPECT_TRUE(row.contains("preprocessing s")) << row;
+  EXPECT_TRUE(row.contains("epoch s")) << row;
+}
+
 TEST_F(Experiment, InterruptedAtRandomItGivesTheSameTable) {
   folder.write("grid.json", kTrained);
   const auto whole = host({"experiment", "grid.json", "-o", "whole"});

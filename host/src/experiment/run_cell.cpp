@@ -58,6 +58,22 @@ Judged judge_labels(const Cell& cell, const CellSettings& settings, bool evaluat
   return out;
 }
 
+/// The seconds that a hook's method needs for labels without a detector; options of the hook alone have no part in it.
+/// Nothing for a hook that only works beside a detector.
+std::optional<double> preprocessing_seconds(Cell cell, const CellSettings& settings) {
+  Json& method = cell.settings["method"];
+  for (const MethodEntry& entry : aggregation_methods()) {
+    if (entry.name != method["method"]) continue;
+    Json own = Json::object();
+    for (const MethodOption& option : entry.options) {
+      if (method["options"].contains(option.name)) own[option.name] = method["options"][option.name];
+    }
+    method["options"] = own;
+    return judge_labels(cell, settings, false).seconds;
+  }
+  return std::nullopt;
+}
+
 /// NAME:key=value,... as `train --hook` takes it.
 std::string hook_text(const Json& method) {
   std::string out = method["method"].get<std::string>();
@@ -176,7 +192,8 @@ std::optional<Json> run_cell(const Cell& described, const CellSettings& settings
     result["labels"] = scores_of(last, cell.settings["method"]["method"].get<std::string>() + "/");
     result["test"] = scores_of(last, "test/");
     if (settings.times) {
-      result["seconds"] = {{"preprocessing", judge_labels(cell, settings, false).seconds}};
+      result["seconds"] = Json::object();
+      if (const auto seconds = preprocessing_seconds(cell, settings)) result["seconds"]["preprocessing"] = *seconds;
       const double speed = last.value("mean_images_per_second", 0.0);
       if (speed > 0) result["seconds"]["epoch"] = static_cast<double>(count_images(cell, settings)) / speed;
     }
