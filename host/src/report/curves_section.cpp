@@ -4,6 +4,7 @@
 #include "report/html.h"
 #include "report/sections.h"
 #include "report/svg_chart.h"
+#include "text/ends_with.h"
 
 namespace bdc::host {
 namespace {
@@ -30,10 +31,6 @@ std::vector<std::string> logged_names(const std::vector<Json>& records) {
     }
   }
   return out;
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 std::string numbers_table(const std::vector<Json>& records, const std::vector<std::string>& names) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/user_error.h"
+#include "text/ends_with.h"
 #include "text/nearest.h"
 #include "train/checkpoint.h"
 #include "train/safetensors.h"
@@ -100,10 +101,6 @@ std::string prefix_of(const Named& own, const Named& file) {
     if (count > most) best = prefix, most = count;
   }
   return best;
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 /// Training on several devices puts "module." before every name.
