@@ -311,4 +311,19 @@ TEST(Train, AFolderThatCannotBeWrittenIsAClearError) {
   EXPECT_NE(outcome.err.find("runs: cannot be made"), std::string::npos) << outcome.err;
 }
 
+TEST(Train, SaysWhenTheRunIsTooShortForItsWarmUp) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> words = {"train", "--plugin", "minimal", "--dry-run", "--set",
+                                          "data.shapes.train_images=32"};
+  const auto said = [&](const char* warmup) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--set", "train.epochs=2", "--set", "train.batch_size=8", "--set", warmup});
+    const auto outcome = run_host(all, folder.path());
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out + outcome.err;
+  };
+  EXPECT_NE(said("train.warmup_steps=9").find("train.warmup_steps=9 is more than the 8 steps"), std::string::npos);
+  EXPECT_EQ(said("train.warmup_steps=8").find("warmup_steps"), std::string::npos);
+}
+
 }  // namespace

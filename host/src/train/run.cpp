@@ -247,11 +247,17 @@ Json complete_config(Json config, const Catalog& catalog, const std::vector<Conf
 
 namespace {
 
-/// The data of a run, with warnings of what cannot be learnt from its labels.
+/// The data of a run, with warnings of what cannot be learnt from its labels or in so few steps.
 OpenedData open_training_data(const Json& config, const TrainSettings& settings) {
   OpenedData data = open_data(config);
   const auto more = check_training_labels(data.train->labels(), settings.input_size);
   data.warnings.insert(data.warnings.begin(), more.begin(), more.end());
+  const std::int64_t steps = settings.steps_per_epoch(data.train->size()) * settings.epochs;
+  if (settings.learning_rate.warmup_steps > steps) {
+    data.warnings.push_back("train.warmup_steps=" + std::to_string(settings.learning_rate.warmup_steps) +
+                            " is more than the " + std::to_string(steps) +
+                            " steps of the run; train.learning_rate is never reached");
+  }
   if (!data.unmeasured.empty()) data.warnings.push_back(data.unmeasured);
   return data;
 }

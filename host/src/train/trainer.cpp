@@ -16,6 +16,7 @@
 #include "data/open_data.h"
 #include "text/table.h"
 #include "train/evaluate.h"
+#include "train/loss_watch.h"
 #include "train/run_pictures.h"
 
 namespace bdc::host {
@@ -61,6 +62,14 @@ TrainSettings train_settings(const Json& config) {
   return s;
 }
 
+std::int64_t TrainSettings::batches_per_epoch(std::int64_t images) const {
+  return (images + batch_size - 1) / batch_size;
+}
+
+std::int64_t TrainSettings::steps_per_epoch(std::int64_t images) const {
+  return (batches_per_epoch(images) + accumulate - 1) / accumulate;
+}
+
 std::vector<std::int64_t> epoch_order(std::uint64_t seed, std::int64_t epoch, std::int64_t count) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -78,8 +87,8 @@ Trainer::Trainer(TrainerParts parts, const TrainSettings& settings)
       loss_scale_(settings.half_precision && parts_.detector.device().is_cuda()),
       ema_(parts_.detector.module(), settings.ema_decay),
       checkpoints_(parts_.folder),
-      batches_per_epoch_((parts_.train.size() + settings.batch_size - 1) / settings.batch_size),
-      steps_per_epoch_((batches_per_epoch_ + settings.accumulate - 1) / settings.accumulate) {
+      batches_per_epoch_(settings.batches_per_epoch(parts_.train.size())),
+      steps_per_epoch_(settings.steps_per_epoch(parts_.train.size())) {
   if (settings.half_precision) parts_.detector.use_half_precision();
   labels_digest_ = labels_digest(parts_.train.labels());
   run_.detector = &parts_.detector.detector();
@@ -393,6 +402,11 @@ void Trainer::finish_epoch(FitResult& result) {
   if (!told_broken_.empty()) run_.metrics["data/broken_images"] = static_cast<double>(told_broken_.size());
   log_->add(at_.epoch + 1, at_.step, run_.metrics);
   run_.metrics.clear();
+  if (has_run_away(log_->records())) {
+    parts_.progress.line(
+        "warning: the loss is ten times what it was at its lowest; a lower train.learning_rate, more "
+        "train.warmup_steps or a smaller train.clip_norm may keep it down");
+  }
   try_picture([&] { write_learning_curve(parts_.folder / "learning_curve.png", log_->records()); });
   if (evaluation) {
     try_picture([&] {

@@ -42,6 +42,9 @@ struct TrainSettings {
   int workers = 0;              ///< threads that load batches ahead
   bool half_precision = false;  ///< where that is safe; needs no change of the detector
   plugin::DecodeOptions limits;
+
+  [[nodiscard]] std::int64_t batches_per_epoch(std::int64_t images) const;
+  [[nodiscard]] std::int64_t steps_per_epoch(std::int64_t images) const;  ///< of the optimiser
 };
 
 /// Settings from a resolved config, where the plugin's recommendations have replaced every null.

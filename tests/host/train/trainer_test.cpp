@@ -13,6 +13,7 @@
 #include "registry/loaded_plugin.h"
 #include "shapes/shapes.h"
 #include "support/temporary_folder.h"
+#include "train/loss_watch.h"
 
 namespace bdc::host {
 namespace {
@@ -292,6 +293,30 @@ TEST(Schedule, WarmsUpThenFallsToItsFinalShare) {
   constant.start = 1;
   constant.schedule = "constant";
   EXPECT_EQ(constant.at(999, 1000), 1.0);
+}
+
+TEST(LossWatch, TellsOnceWhenTheLossIsTenTimesItsLowestAndAboveTheFirst) {
+  const auto run_away = [](const std::vector<double>& losses) {
+    std::vector<Json> records;
+    for (const double loss : losses) records.push_back({{"train/loss", loss}});
+    return has_run_away(records);
+  };
+  EXPECT_TRUE(run_away({5, 2, 21}));
+  EXPECT_FALSE(run_away({5, 2, 19}));
+  EXPECT_FALSE(run_away({5, 2, 21, 30})) << "it was told an epoch ago";
+  EXPECT_TRUE(run_away({5, 2, 21, 3, 40})) << "it had come back";
+  EXPECT_FALSE(run_away({5, 0.01, 0.5})) << "still below the first epoch's";
+  EXPECT_FALSE(run_away({5}));
+  EXPECT_FALSE(has_run_away({}));
+  EXPECT_FALSE(has_run_away({{{"train/loss", 1}}, Json::object()}));
+}
+
+TEST(TrainSettings, StepsOfAnEpochCountTheLastSmallBatch) {
+  TrainSettings settings;
+  settings.batch_size = 4;
+  settings.accumulate = 2;
+  EXPECT_EQ(settings.batches_per_epoch(17), 5);
+  EXPECT_EQ(settings.steps_per_epoch(17), 3);
 }
 
 TEST(Ema, FollowsTheWeightsAndGivesThemBackUntouched) {
