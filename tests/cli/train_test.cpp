@@ -313,8 +313,8 @@ TEST(Train, AFolderThatCannotBeWrittenIsAClearError) {
 
 TEST(Train, SaysWhenTheRunIsTooShortForItsWarmUp) {
   const TemporaryFolder folder;
-  const std::vector<std::string> words = {"train", "--plugin", "minimal", "--dry-run", "--set",
-                                          "data.shapes.train_images=32"};
+  const std::vector<std::string> words = {"train",     "--plugin", "minimal",
+                                          "--dry-run", "--set",    "data.shapes.train_images=32"};
   const auto said = [&](const char* warmup) {
     std::vector<std::string> all = words;
     all.insert(all.end(), {"--set", "train.epochs=2", "--set", "train.batch_size=8", "--set", warmup});
