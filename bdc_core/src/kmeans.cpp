@@ -156,20 +156,4 @@ double mean_silhouette(Span<const double> points, std::size_t dims, const Cluste
   return total / static_cast<double>(n);
 }
 
-Clustering choose_clusters(Span<const double> points, std::size_t dims, std::size_t max_k, double min_silhouette,
-                           std::uint64_t seed) {
-  Clustering best = kmeans(points, dims, 1, seed, 1);
-  double silhouette = min_silhouette;
-  const std::size_t n = points.size() / dims;
-  for (std::size_t k = 2; k <= max_k && k < n; ++k) {
-    Clustering now = kmeans(points, dims, k, seed);
-    if (now.k < k) break;
-    if (now.silhouette > silhouette || (best.k == 1 && now.silhouette == silhouette)) {
-      silhouette = now.silhouette;
-      best = std::move(now);
-    }
-  }
-  return best;
-}
-
 }  // namespace bdc

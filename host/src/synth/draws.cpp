@@ -6,15 +6,13 @@
 namespace bdc::host {
 namespace {
 
-constexpr double kTwoPi = 6.283185307179586;
-
 /// ln of a gamma variate: of a shape far below 1 the variate itself may be too small for a double.
 /// Marsaglia and Tsang's squeeze for shapes from 1; a smaller one is that of shape + 1 times u^(1 / shape).
 double draw_log_gamma(double shape, Random& random) {
   const double boost = shape < 1 ? std::log(1 - random.uniform()) / shape : 0;
   const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   for (;;) {
-    const double x = draw_normal(random), root = 1 + c * x;
+    const double x = random.normal(), root = 1 + c * x;
     if (root <= 0) continue;
     const double v = root * root * root;
     if (std::log(1 - random.uniform()) < x * x / 2 + d - d * v + d * std::log(v)) return std::log(d * v) + boost;
@@ -22,11 +20,6 @@ double draw_log_gamma(double shape, Random& random) {
 }
 
 }  // namespace
-
-double draw_normal(Random& random) {
-  const double radius = std::sqrt(-2 * std::log(1 - random.uniform()));
-  return radius * std::cos(kTwoPi * random.uniform());
-}
 
 double draw_gamma(double shape, Random& random) {
   return std::exp(draw_log_gamma(shape, random));

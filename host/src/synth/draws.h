@@ -7,9 +7,6 @@
 /// Draws from the distributions that simulated annotators follow; the same numbers everywhere.
 namespace bdc::host {
 
-/// Standard normal.
-[[nodiscard]] double draw_normal(Random& random);
-
 /// Gamma with the given shape (above 0) and scale 1.
 [[nodiscard]] double draw_gamma(double shape, Random& random);
 

@@ -11,7 +11,7 @@ namespace {
 
 Box drawn(const Box& b, const SimulatedAnnotator& who, double width, double height, Random& random) {
   std::array<double, 4> error{};
-  for (std::size_t c = 0; c < 4; ++c) error[c] = who.bias[c] + who.noise[c] * draw_normal(random);
+  for (std::size_t c = 0; c < 4; ++c) error[c] = who.bias[c] + who.noise[c] * random.normal();
   const double cx = (b.x1 + b.x2) / 2 + b.width() * error[0], cy = (b.y1 + b.y2) / 2 + b.height() * error[1];
   const double w = b.width() * std::exp(error[2]), h = b.height() * std::exp(error[3]);
   Box out{std::max(0.0, cx - w / 2), std::max(0.0, cy - h / 2), std::min(width, cx + w / 2),
@@ -130,12 +130,12 @@ SimulatedAnnotator draw_annotator(const std::string& name, const std::string& sk
   const double bias = numbers.bias < 0 ? numbers.box_noise / 2 : numbers.bias;
   for (std::size_t c = 0; c < 4; ++c) {
     out.noise[c] = numbers.box_noise;
-    out.bias[c] = draw_normal(random) * bias;
+    out.bias[c] = random.normal() * bias;
   }
   const bool guesses = numbers.class_accuracy <= 0 || classes == 1;
   out.class_accuracy = guesses ? 1.0 / static_cast<double>(classes) : numbers.class_accuracy;
   if (!guesses && numbers.accuracy_spread > 0) {
-    out.class_accuracy = std::clamp(out.class_accuracy + numbers.accuracy_spread * draw_normal(random), 0.0, 1.0);
+    out.class_accuracy = std::clamp(out.class_accuracy + numbers.accuracy_spread * random.normal(), 0.0, 1.0);
   }
   return out;
 }

@@ -27,8 +27,9 @@ struct Clustering {
 /// distance to the nearest other group; 0 for a point alone in its group. Near 1: groups far apart; 0 for one group.
 [[nodiscard]] double mean_silhouette(Span<const double> points, std::size_t dims, const Clustering& clustering);
 
-/// kmeans for k = 2 .. max_k, and the one with the largest mean silhouette (of equal ones the smallest k); a single
-/// group when none reaches min_silhouette.
+/// kmeans for k = 2 .. max_k, and the one with the largest mean silhouette (of equal ones the smallest k). A single
+/// group unless that silhouette reaches min_silhouette and stands out: of 39 sets of points drawn from one normal
+/// distribution with the points' covariance, at most one may reach as much with its own best k (a 5 % test).
 [[nodiscard]] Clustering choose_clusters(Span<const double> points, std::size_t dims, std::size_t max_k = 8,
                                          double min_silhouette = 0.25, std::uint64_t seed = 1);
 

@@ -27,6 +27,11 @@ class Random {
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
   /// 0 .. n-1.
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(uniform() * static_cast<double>(n)); }
+  /// Standard normal (Box and Muller).
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(6.283185307179586 * uniform());
+  }
 
  private:
   std::uint64_t state_;
