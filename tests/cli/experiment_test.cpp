@@ -91,6 +91,9 @@ TEST_F(Experiment, InterruptedAtRandomItGivesTheSameTable) {
   const json table = json::parse(read_file(folder.path() / "whole/table.json"));
   EXPECT_TRUE(table["rows"][1]["numbers"].contains("test AP"));
   EXPECT_TRUE(table["rows"][1]["numbers"].contains("labels AP75"));
+  std::string logs;
+  for (const auto& entry : fs::directory_iterator(folder.path() / "whole/logs")) logs += read_file(entry.path());
+  EXPECT_NE(logs.find("epoch 3/3"), std::string::npos) << "what went on is kept";
 }
 
 TEST_F(Experiment, DetectorsAreTrainedToAnnotate) {
@@ -132,6 +135,119 @@ TEST_F(Experiment, AFileSaysWhatIsWrongWithIt) {
                          "methods": [{"name": "majority"}]})")
                 .find("majority"),
             std::string::npos);
+}
+
+/// Labels of one image as COCO JSON, with a box as wide as wanted.
+std::string one_image(double width) {
+  return R"({"images": [{"id": 1, "file_name": "a.png", "width": 100, "height": 100}], "categories": [{"id": 1, "name": "x"}],
+    "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [10, 10, )" +
+         std::to_string(width) + R"(, 40]}]})";
+}
+
+constexpr const char* kFileGrid = R"({"data": [{"name": "d", "truth": "truth.json"}],
+    "crowds": [{"name": "c", "groups": [{"skill": "expert", "annotators": 3}]}], "methods": [{"name": "mv"}]})";
+
+TEST_F(Experiment, ACellIsRunAgainWhenAFileItReadsHasChanged) {
+  folder.write("truth.json", one_image(30));
+  folder.write("grid.json", kFileGrid);
+  ASSERT_EQ(host({"experiment", "grid.json", "-o", "out"}).exit_code, 0);
+  EXPECT_NE(host({"experiment", "grid.json", "-o", "out", "--list"}).out.find("done"), std::string::npos);
+  folder.write("truth.json", one_image(50));
+  EXPECT_NE(host({"experiment", "grid.json", "-o", "out", "--list"}).out.find("to do"), std::string::npos);
+  folder.write("truth.json", one_image(30));
+  EXPECT_NE(host({"experiment", "grid.json", "-o", "out", "--list"}).out.find("done"), std::string::npos);
+
+  // The same for a detector's config, by way of what it is based on.
+  json grid = json::parse(kTrained);
+  grid["detectors"] = json::parse(R"([{"name": "d", "config": "detector.json"}])");
+  folder.write("trained.json", grid.dump());
+  folder.write("detector.json", R"({"_base_": "base.json"})");
+  folder.write("base.json", R"({"plugin": {"name": "minimal"}, "train": {"epochs": 1}})");
+  const auto before = host({"experiment", "trained.json", "--list"});
+  ASSERT_EQ(before.exit_code, 0) << before.err;
+  folder.write("base.json", R"({"plugin": {"name": "minimal"}, "train": {"epochs": 2}})");
+  EXPECT_NE(host({"experiment", "trained.json", "--list"}).out, before.out);
+}
+
+TEST_F(Experiment, WhatIsWrongWithALaterCellStopsItBeforeTheFirst) {
+  const auto refused = [&](const json& grid, int code, const std::string& word) {
+    folder.write("late.json", grid.dump());
+    const auto outcome = host({"experiment", "late.json", "-o", "late"});
+    EXPECT_EQ(outcome.exit_code, code) << outcome.err;
+    EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err;
+    EXPECT_FALSE(fs::exists(folder.path() / "late/cells"));
+  };
+  json grid = json::parse(kTrained);
+  grid.erase("detectors");
+  grid["methods"].push_back(json::parse(R"({"name": "bdd"})"));
+  refused(grid, 3, "bdd");
+  grid["methods"][2] = json::parse(R"({"name": "two", "method": "bdc", "options": {"profil": "paper"}})");
+  refused(grid, 3, "profil");
+  grid["methods"].erase(2);
+  grid["data"].push_back(json::parse(R"({"name": "later", "truth": "nowhere.json"})"));
+  refused(grid, 4, "nowhere.json");
+  grid = json::parse(kTrained);
+  grid["detectors"].push_back(json::parse(R"({"name": "yolov9"})"));
+  refused(grid, 5, "yolov9");
+  grid["detectors"][1] = json::parse(R"({"name": "second", "plugin": "minimal", "set": {"train.epoch": 1}})");
+  refused(grid, 3, "train.epochs");
+}
+
+TEST_F(Experiment, FiguresOfFewerImagesAreNotTakenForTheWhole) {
+  json grid = json::parse(kTrained);
+  grid["methods"].erase(1);
+  grid["detectors"][0]["set"]["train.epochs"] = 1;
+  folder.write("grid.json", grid.dump());
+  const auto whole = host({"experiment", "grid.json", "-o", "out"});
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const std::string table = read_file(folder.path() / "out/table.json");
+  fs::remove_all(folder.path() / "out/cells");
+  fs::remove_all(folder.path() / "out/runs");
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path() / "out/files")) {
+    if (entry.path().string().find("/train/") != std::string::npos && entry.path().extension() == ".png") {
+      fs::resize_file(entry.path(), 0);
+      break;
+    }
+  }
+  const auto damaged = host({"experiment", "grid.json", "-o", "out"});
+  EXPECT_EQ(damaged.exit_code, 4) << damaged.err;
+  EXPECT_NE(damaged.err.find(".png"), std::string::npos) << damaged.err;
+  const auto mended = host({"experiment", "grid.json", "-o", "out"});
+  EXPECT_EQ(mended.exit_code, 0) << mended.err;
+  EXPECT_EQ(read_file(folder.path() / "out/table.json"), table);
+}
+
+TEST_F(Experiment, DamagedResultsAreMadeAnewAndLeftoversRemoved) {
+  folder.write("truth.json", one_image(30));
+  folder.write("grid.json", kFileGrid);
+  ASSERT_EQ(host({"experiment", "grid.json", "-o", "out"}).exit_code, 0);
+  const std::string table = read_file(folder.path() / "out/table.json");
+  const fs::path cell = fs::directory_iterator(folder.path() / "out/cells")->path();
+  fs::create_directories(folder.path() / "out/files/.shapes_half");
+  for (const char* damage : {"", "{", "[]", R"({"labels": {"AP": "high"}})", R"({"labels": {"AP": 7.5}})"}) {
+    folder.write("out/cells/" + cell.filename().string(), damage);
+    const auto outcome = host({"experiment", "grid.json", "-o", "out"});
+    EXPECT_EQ(outcome.exit_code, 0) << damage << outcome.err;
+    EXPECT_EQ(read_file(folder.path() / "out/table.json"), table) << damage;
+  }
+  EXPECT_FALSE(fs::exists(folder.path() / "out/files/.shapes_half"));
+}
+
+TEST_F(Experiment, AFolderIsForOneProcessAndMustBeOne) {
+  json grid = json::parse(kTrained);
+  grid["detectors"][0]["set"]["train.epochs"] = 1000;
+  folder.write("grid.json", grid.dump());
+  RunningProgram first({BDC_HOST, "experiment", "grid.json", "-o", "out"}, folder.path());
+  for (int n = 0; n < 200 && !fs::exists(folder.path() / "out/table.md"); ++n) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  const auto second = host({"experiment", "grid.json", "-o", "out"});
+  first.send(SIGTERM);
+  EXPECT_EQ(first.wait().exit_code, 130) << "the second must not have waited for its end";
+  EXPECT_EQ(second.exit_code, 2) << second.err;
+  EXPECT_NE(second.err.find("this experiment is still going on in another process"), std::string::npos) << second.err;
+  folder.write("file", "");
+  EXPECT_EQ(host({"experiment", "grid.json", "-o", "file"}).exit_code, 1);
 }
 
 /// Every experiment of configs/experiments; the detectors' configs beside them are none.

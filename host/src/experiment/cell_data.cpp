@@ -1,4 +1,5 @@
 #include "experiment/cell_data.h"
+#include "experiment/file_content.h"
 
 #include "app/user_error.h"
 #include "bdc/core/io/atomic_file.h"
@@ -31,6 +32,15 @@ void write_shapes(const ShapesData& shapes, const fs::path& folder, int threads)
       });
 }
 
+fs::path shapes_place(const Cell& cell, const fs::path& folder) {
+  return folder / ("shapes_" + digest(Json{cell.settings["data"]["shapes"], cell.seed}.dump()).substr(0, 12));
+}
+
+fs::path crowd_place(const Cell& cell, const fs::path& folder) {
+  return folder /
+         ("crowd_" + digest(Json{cell.settings["data"], cell.settings["crowd"], cell.seed}.dump()).substr(0, 12));
+}
+
 void without_truth(CrowdData& data) {
   data.truth.clear();
   data.truth_covers.clear();
@@ -39,6 +49,19 @@ void without_truth(CrowdData& data) {
 }
 
 }  // namespace
+
+Json crowd_spec_json(const Cell& cell) {
+  Json out = cell.settings["crowd"];
+  out.erase("name");
+  out.erase("content");
+  return out;
+}
+
+void forget_files(const Cell& cell, const fs::path& folder) {
+  std::error_code ignored;  // what cannot be removed will be complained of again
+  fs::remove_all(crowd_place(cell, folder), ignored);
+  if (cell.settings["data"].contains("shapes")) fs::remove_all(shapes_place(cell, folder), ignored);
+}
 
 CrowdData cell_truth(const Cell& cell) {
   const Json& data = cell.settings["data"];
@@ -53,9 +76,7 @@ CrowdData cell_crowd(const Cell& cell, int threads) {
     if (data.contains("truth")) (void)attach_truth(labels, data["truth"].get<std::string>());
     return labels;
   }
-  Json spec_json = cell.settings["crowd"];
-  spec_json.erase("name");
-  const CrowdSpec spec = parse_crowd_spec(spec_json, "crowd " + cell.crowd);
+  const CrowdSpec spec = parse_crowd_spec(crowd_spec_json(cell), "crowd " + cell.crowd);
   CrowdData labels = cell_truth(cell);
   if (labels.images.empty()) throw DataError("data " + cell.data + ": expected images, found none");
   const auto seed = static_cast<std::uint64_t>(cell.seed);
@@ -64,8 +85,7 @@ CrowdData cell_crowd(const Cell& cell, int threads) {
 }
 
 fs::path shapes_folder(const Cell& cell, const fs::path& folder, int threads) {
-  const Json& data = cell.settings["data"];
-  const fs::path shapes = folder / ("shapes_" + digest(Json{data["shapes"], cell.seed}.dump()).substr(0, 12));
+  const fs::path shapes = shapes_place(cell, folder);
   if (!fs::exists(shapes)) {
     fs::create_directories(folder);
     AtomicFolder writing(shapes.string());
@@ -80,9 +100,8 @@ fs::path shapes_folder(const Cell& cell, const fs::path& folder, int threads) {
 
 CellFiles cell_files(const Cell& cell, const fs::path& folder, int threads) {
   const Json& data = cell.settings["data"];
-  const std::string key = digest(Json{data, cell.settings["crowd"], cell.seed}.dump()).substr(0, 12);
   CellFiles out;
-  const fs::path made = folder / ("crowd_" + key);
+  const fs::path made = crowd_place(cell, folder);
   if (!fs::exists(made)) {
     fs::create_directories(folder);
     AtomicFolder writing(made.string());
@@ -95,11 +114,6 @@ CellFiles cell_files(const Cell& cell, const fs::path& folder, int threads) {
   out.crowd = (made / "crowd.json").string();
   if (fs::exists(made / "truth.json")) out.truth = (made / "truth.json").string();
   if (!data.contains("shapes")) {
-    for (const char* needed : {"images", "val_labels"}) {
-      if (!data.contains(needed)) {
-        throw UserError(ExitCode::config, "data " + cell.data + ": training needs \"" + needed + "\"");
-      }
-    }
     out.images = data["images"];
     out.val_labels = data["val_labels"];
     out.val_images = data.value("val_images", out.images);

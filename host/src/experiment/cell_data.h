@@ -8,6 +8,9 @@
 
 namespace bdc::host {
 
+/// The cell's crowd as parse_crowd_spec takes it.
+[[nodiscard]] Json crowd_spec_json(const Cell& cell);
+
 /// The truth of a cell's training images. Throws DataError when the file does not fit.
 [[nodiscard]] CrowdData cell_truth(const Cell& cell);
 
@@ -27,5 +30,8 @@ struct CellFiles {
 /// Writes what is not there yet below `folder`: crowd and truth as JSON, built-in shapes as PNG. Cells of the same
 /// data, crowd and seed share them. A folder appears complete or not at all.
 [[nodiscard]] CellFiles cell_files(const Cell& cell, const std::filesystem::path& folder, int threads);
+
+/// Removes what cell_files wrote for a cell, so that it is written anew: something in it is damaged.
+void forget_files(const Cell& cell, const std::filesystem::path& folder);
 
 }  // namespace bdc::host

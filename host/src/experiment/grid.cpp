@@ -4,6 +4,8 @@
 #include <set>
 
 #include "app/user_error.h"
+#include "config/config.h"
+#include "experiment/file_content.h"
 #include "synth/crowd_spec.h"
 #include "text/nearest.h"
 
@@ -79,6 +81,7 @@ void check_data(Json& data, const std::string& where, const fs::path& folder) {
   if (data.contains("shapes") == files) fail(where, "expected \"truth\" or \"crowd\" (files), or \"shapes\"");
   for (const char* key : {"crowd", "truth", "images", "val_labels", "val_images"})
     make_absolute(data, key, folder, where);
+  add_content(data, {"crowd", "truth", "val_labels"});
   if (!data.contains("shapes")) return;
   const std::vector<std::string> known = {"train_images", "test_images", "classes", "size", "max_objects"};
   check_keys(data["shapes"], where + ".shapes", known);
@@ -89,6 +92,13 @@ void check_data(Json& data, const std::string& where, const fs::path& folder) {
       fail(where + ".shapes." + key,
            "expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     }
+  }
+}
+
+void add_detector_content(Json& crowd) {
+  if (!crowd.contains("detectors")) return;
+  for (Json& detector : crowd["detectors"]) {
+    crowd["content"].push_back(content_digest(detector["file"].get<std::string>()));
   }
 }
 
@@ -116,6 +126,7 @@ void check_crowd(Json& crowd, const std::string& where, const fs::path& folder) 
     }
   }
   (void)parse_crowd_spec(spec, where);
+  add_detector_content(crowd);
 }
 
 std::vector<std::int64_t> seeds_of(const Json& grid, const std::string& source) {
@@ -130,6 +141,13 @@ std::vector<std::int64_t> seeds_of(const Json& grid, const std::string& source) 
     out.push_back(seed.get<std::int64_t>());
   }
   return out;
+}
+
+/// Of a detector's config with all it is based on.
+std::string config_digest(const fs::path& file) {
+  ConfigRequest request;
+  request.file = file;
+  return digest(resolve_config(request).dump());
 }
 
 /// The name with everything that is not fit for a file replaced.
@@ -151,14 +169,6 @@ void finish_cell(Cell& cell) {
 
 }  // namespace
 
-std::string digest(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  char out[17];
-  std::snprintf(out, sizeof(out), "%016llx", static_cast<unsigned long long>(hash));
-  return out;
-}
-
 Grid read_grid(const fs::path& file) {
   const Json json = read_json_file(file);
   const std::string source = file.filename().string();
@@ -166,6 +176,7 @@ Grid read_grid(const fs::path& file) {
   check_keys(json, source, {"name", "times", "data", "crowds", "methods", "detectors", "seeds", "set"});
   check_sets(json, source);
   Grid grid;
+  grid.source = source;
   grid.name =
       json.contains("name") && json["name"].is_string() ? json["name"].get<std::string>() : file.stem().string();
   if (json.contains("times")) {
@@ -189,6 +200,7 @@ Grid read_grid(const fs::path& file) {
     check_keys(d, where, {"name", "plugin", "config", "set"});
     check_sets(d, where);
     make_absolute(d, "config", folder, where);
+    if (d.contains("config")) d["content"] = config_digest(d["config"].get<std::string>());
     if (!d.contains("plugin") && !d.contains("config")) d["plugin"] = d["name"];
   }
   if (detectors.empty()) detectors.push_back(nullptr);
@@ -201,7 +213,9 @@ Grid read_grid(const fs::path& file) {
       }
       if (drawn ? d.contains("crowd") : d.contains("shapes") || d.contains("truth")) continue;
       fail(source + ".data." + d["name"].get<std::string>(),
-           "crowd '" + c["name"].get<std::string>() + "' needs its \"" + (drawn ? "crowd" : "truth") + "\"");
+           "crowd '" + c["name"].get<std::string>() +
+               (drawn ? "' is as drawn, but there is no \"crowd\", a file of labels that somebody drew"
+                      : "' is simulated, but there is no \"truth\", a file of true boxes"));
     }
   }
   const auto seeds = seeds_of(json, source);

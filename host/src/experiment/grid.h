@@ -13,21 +13,18 @@ namespace bdc::host {
 struct Cell {
   std::string data, crowd, method, detector;  ///< names, for the table; detector is empty when nothing is trained
   std::int64_t seed = 0;
-  Json settings;   ///< all that the result depends on
+  Json settings;   ///< all that the result depends on, digests of files among it
   std::string id;  ///< a file name: the names, the seed and a digest of the settings
 };
 
 /// What an experiment file describes (docs/experiments.md).
 struct Grid {
-  std::string name;
-  bool times = false;       ///< the table has seconds
-  std::vector<Cell> cells;  ///< seeds innermost; data, crowd, detector, method from outside in
+  std::string name, source;  ///< source: the file's name, for messages
+  bool times = false;        ///< the table has seconds
+  std::vector<Cell> cells;   ///< seeds innermost; data, crowd, detector, method from outside in
 };
 
 /// Reads and checks an experiment file. Paths in it are relative to it. Throws UserError (exit 3).
 [[nodiscard]] Grid read_grid(const std::filesystem::path& file);
-
-/// 64-bit FNV-1a as 16 hexadecimal digits.
-[[nodiscard]] std::string digest(const std::string& text);
 
 }  // namespace bdc::host

@@ -4,6 +4,7 @@
 #include "bdc/core/io/coco.h"
 #include "experiment/cell_data.h"
 #include "experiment/child_step.h"
+#include "experiment/file_content.h"
 #include "synth/crowd_spec.h"
 
 namespace bdc::host {
@@ -12,8 +13,7 @@ namespace {
 
 /// The crowd's spec as a file for `synth`: small networks for the built-in shapes.
 Json spec_of(const Cell& cell) {
-  Json out = cell.settings["crowd"];
-  out.erase("name");
+  Json out = crowd_spec_json(cell);
   if (!out.contains("networks")) out["networks"] = Json::object();
   if (cell.settings["data"].contains("shapes") && !out["networks"].contains("size")) out["networks"]["size"] = "small";
   return out;
@@ -41,9 +41,13 @@ std::optional<Cell> with_network_crowd(const Cell& cell, const CellSettings& set
                        files / ("networks_" + digest(Json{data, spec["networks"], cell.seed}.dump()).substr(0, 12));
     write_truth(cell_truth(cell), truth.string());
     write_file_atomically(mix, spec.dump(1) + "\n");
-    std::vector<std::string> words = {"synth",      truth.string(),    "--images", images.string(),
-                                      "--config",   mix.string(),      "--seed",   std::to_string(cell.seed),
-                                      "--networks", networks.string(), "-o",       crowd.string()};
+    std::vector<std::string> words = {"synth",      truth.string(),
+                                      "--images",   images.string(),
+                                      "--config",   mix.string(),
+                                      "--seed",     std::to_string(cell.seed),
+                                      "--networks", networks.string(),
+                                      "-o",         crowd.string(),
+                                      "--threads",  std::to_string(settings.threads)};
     if (data.contains("shapes")) words.push_back("--with-truth");  // there is no file to take it from
     run_step(words, settings, name, stop);
     if (stop) return std::nullopt;

@@ -1,17 +1,15 @@
 #include "experiment/run_cell.h"
 
-#include <fstream>
-
 #include "app/user_error.h"
 #include "bdc/core/method.h"
 #include "bdc/core/metrics/aggregation_ap.h"
 #include "console/progress.h"
 #include "experiment/cell_data.h"
+#include "experiment/child_step.h"
 #include "experiment/network_crowd.h"
+#include "experiment/train_words.h"
 #include "experiment/trained_detectors.h"
-#include "files/child_process.h"
 #include "files/metrics_log.h"
-#include "text/nearest.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;
@@ -19,10 +17,6 @@ namespace {
 
 fs::path result_file(const Cell& cell, const CellSettings& settings) {
   return settings.folder / "cells" / (cell.id + ".json");
-}
-
-std::string option_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 struct Judged {
@@ -33,15 +27,7 @@ struct Judged {
 /// The method's own labels of the crowd, without a detector.
 Judged judge_labels(const Cell& cell, const CellSettings& settings, bool evaluate) {
   const CrowdData crowd = cell_crowd(cell, settings.threads);
-  const Json& method = cell.settings["method"];
-  std::map<std::string, std::string> options;
-  for (const auto& [key, value] : method["options"].items()) options[key] = option_text(value);
-  std::unique_ptr<AggregationMethod> made;
-  try {
-    made = make_method(method["method"].get<std::string>(), options);
-  } catch (const std::invalid_argument& e) {
-    throw UserError(ExitCode::config, "method " + cell.method + ": " + e.what());
-  }
+  const auto made = labels_method(cell);
   AggregationInput input;
   input.crowd = &crowd;
   input.threads = settings.threads;
@@ -74,41 +60,6 @@ std::optional<double> preprocessing_seconds(Cell cell, const CellSettings& setti
   return std::nullopt;
 }
 
-/// NAME:key=value,... as `train --hook` takes it.
-std::string hook_text(const Json& method) {
-  std::string out = method["method"].get<std::string>();
-  bool first = true;
-  for (const auto& [key, value] : method["options"].items()) {
-    out += (first ? ":" : ",") + key + "=" + option_text(value);
-    first = false;
-  }
-  return out;
-}
-
-std::vector<std::string> train_words(const Cell& cell, const CellSettings& settings, const CellFiles& files) {
-  const Json& detector = cell.settings["detector"];
-  std::vector<std::string> words = {own_program(), "train", "--quiet"};
-  words.insert(words.end(), settings.program_options.begin(), settings.program_options.end());
-  if (detector.contains("config")) words.insert(words.end(), {"--config", detector["config"].get<std::string>()});
-  if (detector.contains("plugin")) words.insert(words.end(), {"--plugin", detector["plugin"].get<std::string>()});
-  words.insert(words.end(), {"--hook", hook_text(cell.settings["method"])});
-  const auto set = [&](const std::string& key, const std::string& value) {
-    words.insert(words.end(), {"--set", key + "=" + value});
-  };
-  for (const Json& sets : {cell.settings.value("set", Json::object()), detector.value("set", Json::object())}) {
-    for (const auto& [key, value] : sets.items()) set(key, option_text(value));
-  }
-  set("train.seed", std::to_string(cell.seed));
-  set("data.labels", files.crowd);
-  if (!files.truth.empty()) set("data.truth", files.truth);
-  set("data.images", files.images);
-  set("data.val_labels", files.val_labels);
-  set("data.val_images", files.val_images);
-  set("output.folder", (settings.folder / "runs").string());
-  set("output.name", cell.id);
-  return words;
-}
-
 /// What was logged last; empty unless the run reached its last epoch.
 Json final_metrics(const fs::path& run) {
   if (!fs::exists(run / "config.json")) return Json::object();
@@ -118,36 +69,32 @@ Json final_metrics(const fs::path& run) {
   return done ? last : Json::object();
 }
 
-std::string tail_of(const fs::path& log) {
-  std::ifstream in(log);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  std::string out;
-  for (std::size_t n = lines.size() > 5 ? lines.size() - 5 : 0; n < lines.size(); ++n)
-    out += "\n  " + printable(lines[n]);
-  return out;
-}
-
 /// The numbers of the cell's run, trained as far as is left to do.
 Json train(const Cell& cell, const CellSettings& settings, const std::atomic<bool>& stop) {
-  const fs::path run = settings.folder / "runs" / cell.id, log = settings.folder / "logs" / (cell.id + ".log");
-  fs::create_directories(log.parent_path());
+  const fs::path run = settings.folder / "runs" / cell.id;
   Json last = final_metrics(run);
   if (!last.empty()) return last;
   const CellFiles files = cell_files(cell, settings.folder / "files", settings.threads);
   std::vector<std::string> words = train_words(cell, settings, files);
-  if (fs::exists(run / "last.safetensors") || fs::exists(run / "previous.safetensors")) {
-    words = {own_program(), "train", "--quiet", "--resume", run.string()};
+  const bool saved = fs::exists(run / "last.safetensors") || fs::exists(run / "previous.safetensors");
+  if (saved && fs::exists(run / "config.json")) {
+    words = {"train", "--resume", run.string()};
     words.insert(words.end(), settings.program_options.begin(), settings.program_options.end());
   } else {
-    fs::remove_all(run);  // interrupted before its first checkpoint
+    fs::remove_all(run);  // interrupted before its first checkpoint, or not whole
   }
-  const int code = run_child(words, log, stop);
+  try {
+    run_step(words, settings, cell.id, stop);
+  } catch (const CellFailure& e) {
+    if (e.code() == ExitCode::data) forget_files(cell, settings.folder / "files");
+    throw;
+  }
   if (stop) return Json::object();
   last = final_metrics(run);
-  if (code != 0 || last.empty()) {
-    throw UserError(ExitCode::failure, cell.id + ": training ended with exit code " + std::to_string(code) + "; " +
-                                           log.string() + " ends with" + tail_of(log));
+  if (last.empty()) {
+    throw CellFailure(ExitCode::failure, cell.id + ": " + run.string() +
+                                             " is finished but has no figures of its last epoch; remove it, and the "
+                                             "same command trains it anew");
   }
   return last;
 }
@@ -160,17 +107,44 @@ Json scores_of(const Json& last, const std::string& prefix) {
   return out;
 }
 
+/// Whether a part of a result holds nothing but AP figures. Labels nobody can judge have none.
+bool has_scores(const Json& result, const char* part) {
+  if (!result.contains(part) || !result[part].is_object()) return false;
+  for (const auto& [name, value] : result[part].items()) {
+    if (!value.is_number() || !(value.get<double>() >= -1 && value.get<double>() <= 1)) return false;
+  }
+  return true;
+}
+
 std::size_t count_images(const Cell& cell, const CellSettings& settings) {
   return cell_crowd(cell, settings.threads).images.size();
 }
 
 }  // namespace
 
+std::unique_ptr<AggregationMethod> labels_method(const Cell& cell) {
+  const Json& method = cell.settings["method"];
+  std::map<std::string, std::string> options;
+  for (const auto& [key, value] : method["options"].items()) options[key] = value_text(value);
+  try {
+    return make_method(method["method"].get<std::string>(), options);
+  } catch (const std::invalid_argument& e) {
+    throw UserError(ExitCode::config, "method " + cell.method + ": " + e.what());
+  }
+}
+
 std::optional<Json> finished_cell(const Cell& cell, const CellSettings& settings) {
-  if (!fs::exists(result_file(cell, settings))) return std::nullopt;
-  Json result = read_json_file(result_file(cell, settings));
-  const bool complete =
-      result.is_object() && result.contains("labels") && (!settings.times || result.contains("seconds"));
+  const fs::path file = result_file(cell, settings);
+  if (!fs::exists(file)) return std::nullopt;
+  Json result;
+  try {
+    result = read_json_file(file);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+  const bool complete = result.is_object() && has_scores(result, "labels") &&
+                        (cell.detector.empty() || has_scores(result, "test")) &&
+                        (!settings.times || result.contains("seconds"));
   if (!complete) return std::nullopt;
   return result;
 }

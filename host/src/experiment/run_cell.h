@@ -2,10 +2,14 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/user_error.h"
+#include "bdc/core/method.h"
 #include "experiment/grid.h"
 
 namespace bdc::host {
@@ -16,15 +20,25 @@ struct CellSettings {
   std::vector<std::string> program_options;  ///< handed on to `train`: --plugin-path, --registry
   bool times = false;
   int threads = 0;
+  std::function<void(const std::string&)> live;  ///< told what is going on within a cell; may be empty
 };
 
-/// The result of a cell that was finished earlier, or none.
+/// A cell that cannot be run; the others may well be.
+class CellFailure : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+/// The method of a cell that trains nothing. Throws UserError (exit 3) for a name or an option it does not know.
+[[nodiscard]] std::unique_ptr<AggregationMethod> labels_method(const Cell& cell);
+
+/// The result of a cell that was finished earlier; none where there is none, or one that is damaged.
 [[nodiscard]] std::optional<Json> finished_cell(const Cell& cell, const CellSettings& settings);
 
 /// Runs a cell, going on where an earlier run of it was interrupted, and writes down its result:
 /// {"cell", "labels": {AP50, AP75, AP}, "test": {...}?, "seconds"...?}. Without a detector the method is judged by its
 /// labels alone; with one, `bdc-host train` runs as a child process. Returns none when `stop` was set meanwhile.
-/// Throws UserError or DataError when it cannot be run.
+/// Throws CellFailure when it cannot be run, another UserError or DataError when no other cell can be, either.
 [[nodiscard]] std::optional<Json> run_cell(const Cell& cell, const CellSettings& settings,
                                            const std::atomic<bool>& stop);
 

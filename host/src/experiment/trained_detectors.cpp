@@ -2,16 +2,14 @@
 
 #include "experiment/cell_data.h"
 #include "experiment/child_step.h"
+#include "experiment/file_content.h"
+#include "experiment/train_words.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kOwnSeed = 1000003;  // far from the seeds of experiments
-
-std::string value_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
 
 /// Results of one detector on the cell's training images.
 fs::path results_of(const Json& detector, std::size_t number, const Cell& cell, const CellSettings& settings,
@@ -27,7 +25,7 @@ fs::path results_of(const Json& detector, std::size_t number, const Cell& cell, 
     words.insert(words.end(), settings.program_options.begin(), settings.program_options.end());
     run_step(std::move(words), settings, name, stop);
   };
-  std::vector<std::string> words = {"train", "--quiet", "--plugin", detector.value("plugin", "minimal")};
+  std::vector<std::string> words = {"train", "--plugin", detector.value("plugin", "minimal")};
   const auto set = [&](const std::string& key, const std::string& value) {
     words.insert(words.end(), {"--set", key + "=" + value});
   };
@@ -45,8 +43,7 @@ fs::path results_of(const Json& detector, std::size_t number, const Cell& cell, 
   run_with_plugins(words);
   const fs::path found = files / (name + ".found.json");
   if (!stop) {
-    run_with_plugins(
-        {"predict", run.string(), images.string(), "--quiet", "--min-score", "0.05", "-o", found.string()});
+    run_with_plugins({"predict", run.string(), images.string(), "--min-score", "0.05", "-o", found.string()});
   }
   if (!stop) fs::rename(found, results);
   return results;

@@ -22,7 +22,8 @@ std::string own_program() {
   return self.string();
 }
 
-int run_child(const std::vector<std::string>& words, const std::filesystem::path& log, const std::atomic<bool>& stop) {
+int run_child(const std::vector<std::string>& words, const std::filesystem::path& log, const std::atomic<bool>& stop,
+              const std::function<void()>& look) {
   std::vector<std::string> copy = words;
   std::vector<char*> argv;
   for (auto& word : copy) argv.push_back(word.data());
@@ -46,7 +47,7 @@ int run_child(const std::vector<std::string>& words, const std::filesystem::path
   }
   ::close(out);
   bool asked = false;
-  for (;;) {
+  for (int round = 1;; ++round) {
     int status = 0;
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child && WIFEXITED(status)) return WEXITSTATUS(status);
@@ -57,6 +58,7 @@ int run_child(const std::vector<std::string>& words, const std::filesystem::path
       asked = true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (look && round % 10 == 0) look();
   }
 }
 

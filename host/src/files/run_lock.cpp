@@ -45,7 +45,7 @@ void write_own_pid(int file) {
 
 }  // namespace
 
-RunLock::RunLock(const std::filesystem::path& folder)
+RunLock::RunLock(const std::filesystem::path& folder, const Words& words)
     : file_(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
   if (file_ < 0) {
     throw UserError(ExitCode::failure, (folder / "lock").string() + ": cannot be written: " + std::strerror(errno));
@@ -55,9 +55,9 @@ RunLock::RunLock(const std::filesystem::path& folder)
   } else if (errno == EWOULDBLOCK) {
     const std::string holder = holder_text(file_);
     ::close(file_);
-    throw UserError(ExitCode::usage, folder.string() + ": this run is still going on in another process" + holder +
-                                         "\n  advice: wait for its end, or stop it (Ctrl-C or SIGTERM saves a "
-                                         "checkpoint) and then --resume");
+    throw UserError(ExitCode::usage, folder.string() + ": this " + words.what +
+                                         " is still going on in another process" + holder +
+                                         "\n  advice: " + words.advice);
   }
 }
 

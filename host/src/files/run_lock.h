@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace bdc::host {
 
@@ -9,9 +10,15 @@ namespace bdc::host {
 /// system knows no locks, nothing is held.
 class RunLock {
  public:
+  /// What is locked and what to do about it, for the message.
+  struct Words {
+    std::string what = "run";
+    std::string advice = "wait for its end, or stop it (Ctrl-C or SIGTERM saves a checkpoint) and then --resume";
+  };
   /// Throws UserError: exit 2 when another process holds it and does not end within five seconds, exit 1 when the file
   /// cannot be made.
-  explicit RunLock(const std::filesystem::path& folder);
+  explicit RunLock(const std::filesystem::path& folder) : RunLock(folder, Words{}) {}
+  RunLock(const std::filesystem::path& folder, const Words& words);
   ~RunLock();
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;

@@ -7,8 +7,10 @@
 #include "app/verb.h"
 #include "bdc/core/error.h"
 #include "console/progress.h"
+#include "experiment/check_grid.h"
 #include "experiment/run_cell.h"
 #include "experiment/table.h"
+#include "files/run_lock.h"
 #include "text/table.h"
 #include "verbs/shared_options.h"
 
@@ -35,11 +37,30 @@ void write_tables(const Grid& grid, const std::vector<Json>& results, const fs::
   write_file_atomically(folder / "table.json", json_table(grid.name, rows).dump(1) + "\n");
 }
 
-int experiment(const Flags& flags, const SearchRequest& search) {
-  const Grid grid = read_grid(flags.grid);
+/// Kept to one process; what a killed one had begun to write is removed.
+RunLock take_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error || !fs::is_directory(folder, error)) {
+    throw UserError(ExitCode::failure, folder.string() + ": cannot be made a folder for results" +
+                                           (error ? ": " + error.message() : ", as it is a file"));
+  }
+  return RunLock(folder, {"experiment", "wait for its end, or stop it; the same command goes on from there"});
+}
+
+void remove_leftovers(const fs::path& folder) {
+  std::error_code ignored;
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder / "files", ignored)) {
+    if (entry.path().filename().string()[0] == '.') found.push_back(entry.path());
+  }
+  for (const auto& path : found) fs::remove_all(path, ignored);
+}
+
+CellSettings cell_settings(const Flags& flags, const SearchRequest& search, const Grid& grid) {
   CellSettings settings;
-  settings.folder =
-      flags.folder.empty() ? fs::path("experiments") / fs::path(flags.grid).stem() : fs::path(flags.folder);
+  settings.folder = fs::absolute(flags.folder.empty() ? fs::path("experiments") / fs::path(flags.grid).stem()
+                                                      : fs::path(flags.folder));
   settings.times = grid.times;
   settings.threads = flags.threads;
   const auto hand_on = [&](const char* option, const std::string& value) {
@@ -47,37 +68,66 @@ int experiment(const Flags& flags, const SearchRequest& search) {
   };
   for (const auto& path : search.folders) hand_on("--plugin-path", path);
   if (!search.registry.empty()) hand_on("--registry", search.registry);
-  settings.folder = fs::absolute(settings.folder);
+  return settings;
+}
+
+int list_cells(const Grid& grid, const CellSettings& settings) {
+  for (const Cell& cell : grid.cells) {
+    std::cout << (finished_cell(cell, settings) ? "done   " : "to do  ") << cell.id << "\n";
+  }
+  return 0;
+}
+
+/// Throws where cells failed, with their exit code if it is the same for all.
+void tell_failures(const std::vector<CellFailure>& failures, std::size_t cells) {
+  if (failures.empty()) return;
+  ExitCode code = failures[0].code();
+  for (const CellFailure& f : failures) code = f.code() == code ? code : ExitCode::failure;
+  throw UserError(code, std::to_string(failures.size()) + " of " + std::to_string(cells) +
+                            " cells failed, for the reasons above; the same command tries them again");
+}
+
+int experiment(const Flags& flags, const SearchRequest& search) {
+  const Grid grid = read_grid(flags.grid);
+  CellSettings settings = cell_settings(flags, search, grid);
+  if (flags.list) return list_cells(grid, settings);
+  const std::string all = std::to_string(grid.cells.size());
+  const RunLock lock = take_folder(settings.folder);
+  remove_leftovers(settings.folder);
   std::vector<Json> results(grid.cells.size());
   std::size_t done = 0;
   for (std::size_t n = 0; n < grid.cells.size(); ++n) {
     if (auto result = finished_cell(grid.cells[n], settings)) results[n] = std::move(*result), ++done;
-    if (flags.list) std::cout << (results[n].is_null() ? "to do  " : "done   ") << grid.cells[n].id << "\n";
   }
-  if (flags.list) return 0;
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
-  progress.line(grid.name + ": " + std::to_string(grid.cells.size()) + " cells, " + std::to_string(done) +
-                " of them done before; " + settings.folder.string());
   std::signal(SIGINT, on_stop);
   std::signal(SIGTERM, on_stop);
-  fs::create_directories(settings.folder);
+  progress.live("checking the grid");
+  if (done < grid.cells.size()) check_grid(grid, settings, stop_asked);
+  progress.line(grid.name + ": " + all + " cells, " + std::to_string(done) + " of them done before; " +
+                settings.folder.string());
   write_tables(grid, results, settings.folder);
-  std::vector<std::string> failures;
+  std::vector<CellFailure> failures;
   for (std::size_t n = 0; n < grid.cells.size() && !stop_asked; ++n) {
     if (!results[n].is_null()) continue;
+    const Cell& cell = grid.cells[n];
     const double started = now_seconds();
+    settings.live = [&](const std::string& text) {
+      progress.live(std::to_string(n + 1) + "/" + all + "  " + cell.id + "  " + clock_text(now_seconds() - started) +
+                    "  " + text);
+    };
+    settings.live("");
     try {
-      if (auto result = run_cell(grid.cells[n], settings, stop_asked)) results[n] = std::move(*result);
-    } catch (const UserError& e) {
-      if (e.code() != ExitCode::failure) throw;  // what is wrong with the file is wrong with every cell
-      failures.emplace_back(e.what());
+      if (auto result = run_cell(cell, settings, stop_asked)) results[n] = std::move(*result);
+    } catch (const CellFailure& e) {
+      failures.push_back(e);
       progress.line(e.what());
       continue;
     }
     if (results[n].is_null()) break;
     write_tables(grid, results, settings.folder);
-    progress.line(std::to_string(++done) + "/" + std::to_string(grid.cells.size()) + "  " + grid.cells[n].id + "  " +
-                  fixed(now_seconds() - started, 1) + " s");
+    progress.line(std::to_string(++done) + "/" + all + "  " + cell.id + "  " + fixed(now_seconds() - started, 1) +
+                  " s");
   }
   progress.finish();
   if (stop_asked) {
@@ -88,10 +138,7 @@ int experiment(const Flags& flags, const SearchRequest& search) {
     std::cout << markdown_table(grid.name, experiment_rows(grid, results))
               << "\ntables: " << (settings.folder / "table.md").string() << ", table.csv, table.json\n";
   }
-  if (!failures.empty()) {
-    throw UserError(ExitCode::failure, std::to_string(failures.size()) + " of " + std::to_string(grid.cells.size()) +
-                                           " cells failed; the same command tries them again");
-  }
+  tell_failures(failures, grid.cells.size());
   return 0;
 }
 
@@ -103,7 +150,8 @@ void add_experiment(CLI::App& app, Action& action) {
   verb->add_option("grid", flags->grid, "the experiment (JSON, docs/experiments.md; ready ones: configs/experiments)")
       ->required()
       ->type_name("FILE");
-  verb->add_option("-o,--output", flags->folder, "folder for results [experiments/NAME]")->type_name("DIR");
+  verb->add_option("-o,--output", flags->folder, "folder for results [experiments/ and the grid file's name]")
+      ->type_name("DIR");
   verb->add_flag("--list", flags->list, "list the cells and which are done; run nothing");
   verb->add_option("--threads", flags->threads, "of aggregation; 0: all cores")->check(CLI::Range(0, 1024));
   verb->add_flag("-q,--quiet", flags->quiet, "no progress, no table");
