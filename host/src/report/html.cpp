@@ -1,8 +1,13 @@
 #include "report/html.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "text/table.h"
 
 namespace bdc::host {
 namespace {
@@ -83,9 +88,40 @@ std::string json_for_script(const Json& value) {
 
 std::string brief(double value, int digits) {
   if (!std::isfinite(value)) return "–";
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.*g", digits, value == 0 ? 0.0 : value);
-  return text;
+  if (value == 0) return "0";
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*e", digits - 1, value);
+  const int exponent = std::atoi(std::strchr(text, 'e') + 1);
+  if (exponent < -7 || exponent > 14) {
+    std::snprintf(text, sizeof(text), "%.*g", digits, value);
+    return text;
+  }
+  std::snprintf(text, sizeof(text), "%.*f", std::max(0, digits - 1 - exponent), value);
+  std::string out = text;
+  if (out.find('.') == std::string::npos) return out;
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return out;
+}
+
+std::string in_column(double value, int decimals) {
+  if (!std::isfinite(value)) return "–";
+  const std::string out = fixed(value, decimals);
+  return out.find_first_of("123456789") == std::string::npos && out[0] == '-' ? out.substr(1) : out;
+}
+
+std::string counted(std::size_t n, const std::string& one, const std::string& many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  std::size_t at = 0, characters = 0, keep = 0;
+  while (at < text.size()) {
+    if (characters + 1 == most) keep = at;
+    if (characters++ == most) return std::string(text.substr(0, keep)) + "…";
+    at += std::max<std::size_t>(1, character_length(text.substr(at)));
+  }
+  return std::string(text);
 }
 
 std::string base64(std::string_view bytes) {

@@ -1,0 +1,78 @@
+#include "report/gallery_panel.h"
+
+#include <algorithm>
+
+#include "report/html.h"
+
+namespace bdc::host {
+namespace {
+
+constexpr double kFontShare = 1.0 / 26;  // of the view's longer edge
+constexpr double kLetter = 0.6;          // width of a letter in font sizes, roughly
+constexpr std::size_t kMostLetters = 14;
+
+bool touch(const Box& a, const Box& b) {
+  return a.x1 < b.x2 && b.x1 < a.x2 && a.y1 < b.y2 && b.y1 < a.y2;
+}
+
+std::size_t letters_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+}  // namespace
+
+std::string coordinate(double v) {
+  return brief(v, 5);
+}
+
+Panel::Panel(const std::string& title, const std::string& label, const View& view, const std::string& picture)
+    : region_(view.region), font_(std::max(view.region.width(), view.region.height()) * kFontShare) {
+  const std::string x = coordinate(region_.x1), y = coordinate(region_.y1), wide = coordinate(region_.width()),
+                    high = coordinate(region_.height());
+  head_ = "<div class=\"panel\"><h4>" + isolated(title) + "</h4><svg class=\"" +
+          (picture.empty() ? "pic" : "pic photo") + "\" role=\"img\" aria-label=\"" + escape_html(label) +
+          "\" style=\"--f:" + coordinate(font_) + "px\" viewBox=\"" + x + " " + y + " " + wide + " " + high +
+          "\"><rect class=\"paper\" x=\"" + x + "\" y=\"" + y + "\" width=\"" + wide + "\" height=\"" + high + "\"/>" +
+          picture;
+}
+
+void Panel::caption(const Box& b, const std::string& name, const std::string& number) {
+  const std::string cut = shortened(name, kMostLetters),
+                    text = cut + (cut.empty() || number.empty() ? "" : " ") + number;
+  if (text.empty()) return;
+  const double wide = static_cast<double>(letters_of(text)) * kLetter * font_,
+               x = std::clamp(b.x1, region_.x1, std::max(region_.x1, region_.x2 - wide));
+  const auto place = [&](double base) { return Box{x, base - 0.85 * font_, x + wide, base + 0.25 * font_}; };
+  const double above = b.y1 - 0.3 * font_, below = b.y2 + 0.95 * font_;
+  const auto fits = [&](double base) {
+    const Box here = place(base);
+    return here.y1 >= region_.y1 && here.y2 <= region_.y2 &&
+           std::none_of(captions_.begin(), captions_.end(), [&](const Box& other) { return touch(here, other); });
+  };
+  const double inside = std::min(region_.y2 - 0.3 * font_, std::max(region_.y1, b.y1) + font_);
+  double base = inside;
+  bool free = false;
+  for (const double wanted : {inside, below, above}) {
+    if (!fits(wanted)) continue;
+    base = wanted;
+    free = true;
+  }
+  if (free) captions_.push_back(place(base));
+  body_ += std::string("<text") + (free ? "" : " class=\"over\"") + " x=\"" + coordinate(x) + "\" y=\"" +
+           coordinate(base) + "\">" + escape_html(text) + "</text>";
+}
+
+void Panel::box(const Box& b, const std::string& attributes, const std::string& tooltip, const std::string& name,
+                const std::string& number) {
+  if (!b.valid()) return;
+  body_ += "<rect x=\"" + coordinate(b.x1) + "\" y=\"" + coordinate(b.y1) + "\" width=\"" + coordinate(b.width()) +
+           "\" height=\"" + coordinate(b.height()) + "\" " + attributes + "><title>" + escape_html(tooltip) +
+           "</title></rect>";
+  caption(b, name, number);
+}
+
+std::string Panel::html() const {
+  return head_ + body_ + "</svg></div>";
+}
+
+}  // namespace bdc::host

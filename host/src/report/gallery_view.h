@@ -1,0 +1,25 @@
+#pragma once
+
+#include "bdc/core/box.h"
+#include "report/report_data.h"
+
+namespace bdc::host {
+
+/// The part of an image that a figure of the gallery shows.
+struct View {
+  Box region;                    ///< in the image's pixels
+  double width = 0, height = 0;  ///< of the image; 0: nobody knows
+  [[nodiscard]] bool whole() const { return width > 0 && region.width() >= width && region.height() >= height; }
+};
+
+/// How sure a method is that its target n is there, in [0, 1].
+[[nodiscard]] double sureness(const Targets& targets, std::size_t n);
+
+/// Targets below this are not drawn.
+constexpr double kLeastSure = 0.05;
+
+/// The region that holds all boxes of image i with some margin, or the whole image where that is not much more. width,
+/// height: of the image, 0 when unknown; the region is then as large as the boxes reach, and some margin.
+[[nodiscard]] View view_of(const ReportData& data, std::size_t i, double width, double height);
+
+}  // namespace bdc::host
