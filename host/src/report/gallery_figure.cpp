@@ -60,12 +60,12 @@ const std::string& class_of(const CrowdData& crowd, std::int32_t label) {
   return crowd.classes[static_cast<std::size_t>(label)].name;
 }
 
-/// An annotator's own look in every figure: a hue by the golden ratio, away from the truth's green (115 to 175
-/// degrees), and one of four dashes.
+/// An annotator's own look in every figure: a hue by the golden ratio, away from the truth's green (110 to 190
+/// degrees), and one of six dashes, so that neighbours in hue, 5, 8 or 13 annotators apart, differ in these.
 std::string look_of(std::int32_t k) {
   const double turn = std::fmod(k * 0.6180339887, 1.0);
-  return "class=\"a d" + std::to_string(k % 4) +
-         "\" style=\"--h:" + std::to_string(static_cast<int>(175 + 300 * turn) % 360) + "\"";
+  return "class=\"a d" + std::to_string(k % 6) +
+         "\" style=\"--h:" + std::to_string(static_cast<int>(190 + 280 * turn) % 360) + "\"";
 }
 
 /// The annotations of image i that are drawn: all or, of very many, the first few of every annotator.
@@ -146,6 +146,17 @@ std::string view_text(const View& view) {
          size_text(view.width, view.height) + " pixels";
 }
 
+/// What is left out of a figure with very many boxes.
+std::string left_out(const ReportData& data, std::size_t i, std::size_t boxes, std::size_t drawn) {
+  std::string out;
+  if (drawn < boxes) out += "; " + std::to_string(drawn) + " boxes are drawn, of every annotator alike";
+  for (const MethodLabels& m : data.methods) {
+    if (m.targets.begin[i + 1] - m.targets.begin[i] <= kMostBoxes) continue;
+    return out + "; of a method the " + std::to_string(kMostBoxes) + " surest";
+  }
+  return out;
+}
+
 std::string legend(const CrowdData& crowd, const std::set<std::int32_t>& drawers) {
   std::string out = "<p class=\"legend\">";
   std::size_t named = 0;
@@ -188,11 +199,9 @@ std::string gallery_figure(const ReportData& data, std::size_t i, double disagre
   return "<figure>" + stored + "<figcaption>" + (view.width > 0 && !view.whole() ? outline(view) : "") + "<b>" +
          isolated(image) + "</b> disagreement " + in_column(disagreement, 2) + ", " + counted(boxes, "box", "boxes") +
          " by " + std::to_string(drawers.size()) + " of the " + counted(lookers, "annotator", "annotators") +
-         " who looked" +
-         (drawn.size() < boxes ? "; " + std::to_string(drawn.size()) + " boxes are drawn, of every annotator alike"
-                               : "") +
-         view_text(view) + "</figcaption><div class=\"panels\">" + panels + "</div>" + legend(crowd, drawers) +
-         "</figure>";
+         " who looked" + left_out(data, i, boxes, drawn.size()) + view_text(view) +
+         "</figcaption><div class=\"panels\" style=\"--least:" + brief(std::round(0.85 * view.pixels())) + "px\">" +
+         panels + "</div>" + legend(crowd, drawers) + "</figure>";
 }
 
 }  // namespace bdc::host

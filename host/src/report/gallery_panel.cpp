@@ -7,8 +7,8 @@
 namespace bdc::host {
 namespace {
 
-constexpr double kFontShare = 1.0 / 26;  // of the view's longer edge
-constexpr double kLetter = 0.6;          // width of a letter in font sizes, roughly
+constexpr double kFont = 11, kLargeFont = 13;  // pixels
+constexpr double kLetter = 0.64;               // width of a letter in font sizes, roughly
 constexpr std::size_t kMostLetters = 14;
 
 bool touch(const Box& a, const Box& b) {
@@ -26,22 +26,25 @@ std::string coordinate(double v) {
 }
 
 Panel::Panel(const std::string& title, const std::string& label, const View& view, const std::string& picture)
-    : region_(view.region), font_(std::max(view.region.width(), view.region.height()) * kFontShare) {
+    : region_(view.region),
+      font_(view.region.width() * kFont / view.pixels()),
+      large_font_(view.region.width() * kLargeFont / kPage) {
   const std::string x = coordinate(region_.x1), y = coordinate(region_.y1), wide = coordinate(region_.width()),
                     high = coordinate(region_.height());
   head_ = "<div class=\"panel\"><h4>" + isolated(title) + "</h4><svg class=\"" +
           (picture.empty() ? "pic" : "pic photo") + "\" role=\"img\" aria-label=\"" + escape_html(label) +
-          "\" style=\"--f:" + coordinate(font_) + "px\" viewBox=\"" + x + " " + y + " " + wide + " " + high +
-          "\"><rect class=\"paper\" x=\"" + x + "\" y=\"" + y + "\" width=\"" + wide + "\" height=\"" + high + "\"/>" +
-          picture;
+          "\" style=\"--f:" + coordinate(font_) + "px;--g:" + coordinate(large_font_) + "px\" viewBox=\"" + x + " " +
+          y + " " + wide + " " + high + "\"><rect class=\"paper\" x=\"" + x + "\" y=\"" + y + "\" width=\"" + wide +
+          "\" height=\"" + high + "\"/>" + picture;
 }
 
 void Panel::caption(const Box& b, const std::string& name, const std::string& number) {
   const std::string cut = shortened(name, kMostLetters),
                     text = cut + (cut.empty() || number.empty() ? "" : " ") + number;
   if (text.empty()) return;
-  const double wide = static_cast<double>(letters_of(text)) * kLetter * font_,
-               x = std::clamp(b.x1, region_.x1, std::max(region_.x1, region_.x2 - wide));
+  const double wide = static_cast<double>(letters_of(text)) * kLetter * font_;
+  const bool at_end = b.x1 + wide > region_.x2;  // leans on the right edge instead of running over it
+  const double x = at_end ? std::max(region_.x1, region_.x2 - wide) : std::max(region_.x1, b.x1);
   const auto place = [&](double base) { return Box{x, base - 0.85 * font_, x + wide, base + 0.25 * font_}; };
   const double above = b.y1 - 0.3 * font_, below = b.y2 + 0.95 * font_;
   const auto fits = [&](double base) {
@@ -58,8 +61,9 @@ void Panel::caption(const Box& b, const std::string& name, const std::string& nu
     free = true;
   }
   if (free) captions_.push_back(place(base));
-  body_ += std::string("<text") + (free ? "" : " class=\"over\"") + " x=\"" + coordinate(x) + "\" y=\"" +
-           coordinate(base) + "\">" + escape_html(text) + "</text>";
+  body_ += std::string("<text class=\"") + (at_end ? "e" : "") + (free ? "" : " over") + "\" x=\"" +
+           coordinate(at_end ? region_.x2 - 0.1 * font_ : x) + "\" y=\"" + coordinate(base) + "\">" +
+           escape_html(text) + "</text>";
 }
 
 void Panel::box(const Box& b, const std::string& attributes, const std::string& tooltip, const std::string& name,

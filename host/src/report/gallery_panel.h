@@ -23,7 +23,7 @@ class Panel {
  private:
   void caption(const Box& b, const std::string& name, const std::string& number);
   Box region_;
-  double font_;
+  double font_, large_font_;  // in the image's pixels: as laid out, enlarged
   std::string head_, body_;
   std::vector<Box> captions_;
 };

@@ -1,14 +1,16 @@
 #include "report/gallery_view.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace bdc::host {
 namespace {
 
-constexpr double kMargin = 0.12;                     // of the region's longer edge, on each side
-constexpr double kLeastShare = 0.12;                 // of the image's longer edge: no closer
-constexpr double kMostShare = 0.6;                   // of the image's area: beyond, the whole is shown
-constexpr double kNarrowest = 4.0 / 3, kWidest = 2;  // width / height
+constexpr double kMargin = 0.15, kLeastMargin = 0.04;    // on each side, of the boxes' shorter and longer edge
+constexpr double kLeastShare = 0.12;                     // of the image's longer edge: no closer
+constexpr double kMostShare = 0.6;                       // of the image's area: beyond, the whole is shown
+constexpr double kNarrowest = 4.0 / 3, kWidest = 7;      // width / height
+constexpr double kLeastHeight = 100, kLeastWidth = 260;  // pixels on the page
 
 /// What all boxes cover; not valid when there are none.
 class Reach {
@@ -58,18 +60,27 @@ double sureness(const Targets& targets, std::size_t n) {
   return std::clamp(targets.existence.empty() ? targets.weight[n] : targets.existence[n], 0.0, 1.0);
 }
 
+double View::pixels() const {
+  const double least = std::clamp(kLeastHeight * region.width() / region.height(), kLeastWidth, kPage),
+               all = static_cast<double>(panels), fit = std::min(all, std::floor(kPage / least)),
+               rows = std::ceil(all / fit);
+  return kPage / std::ceil(all / rows);
+}
+
 View view_of(const ReportData& data, std::size_t i, double width, double height) {
   const Box reach = reach_of(data, i);
-  const double margin = 2 * kMargin * std::max(reach.width(), reach.height()),
+  const double shorter = std::min(reach.width(), reach.height()), longer = std::max(reach.width(), reach.height()),
+               margin = 2 * std::max(kMargin * shorter, kLeastMargin * longer),
                least = kLeastShare * std::max(width, height);
   double wide = std::max(reach.width() + margin, least), high = std::max(reach.height() + margin, least);
   wide = std::max(wide, kNarrowest * high);
   high = std::max(high, wide / kWidest);
   const auto [left, right] = stretched(reach.x1, reach.x2, wide, width);
   const auto [top, bottom] = stretched(reach.y1, reach.y2, high, height);
-  const View part{{left, top, right, bottom}, width, height};
+  const std::size_t panels = 1 + data.methods.size() + (data.crowd.has_truth && data.crowd.truth_covers[i] ? 1 : 0);
+  const View part{{left, top, right, bottom}, width, height, panels};
   const bool known = width > 0 && height > 0;
-  if (known && part.region.area() > kMostShare * width * height) return {{0, 0, width, height}, width, height};
+  if (known && part.region.area() > kMostShare * width * height) return {{0, 0, width, height}, width, height, panels};
   return part;
 }
 

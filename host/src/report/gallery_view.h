@@ -5,10 +5,15 @@
 
 namespace bdc::host {
 
+constexpr double kPage = 1200;  // pixels for the panels of a figure on a usual screen
+
 /// The part of an image that a figure of the gallery shows.
 struct View {
   Box region;                    ///< in the image's pixels
   double width = 0, height = 0;  ///< of the image; 0: nobody knows
+  std::size_t panels = 1;        ///< of the figure
+  /// How wide a panel is on a page of kPage: wide strips get more, rows of panels are equally long.
+  [[nodiscard]] double pixels() const;
   [[nodiscard]] bool whole() const { return width > 0 && region.width() >= width && region.height() >= height; }
 };
 

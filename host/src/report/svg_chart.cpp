@@ -64,7 +64,7 @@ std::string frame(const Axis& x, const Axis& y, const std::string& title, const 
   std::string out = "<svg class=\"chart\" role=\"img\" viewBox=\"0 0 " + std::to_string(width) + " " +
                     std::to_string(height) + "\"><title>" + escape_html(title) + "</title><text class=\"t\" x=\"" +
                     at(x.from) + "\" y=\"18\">" + label(title, static_cast<std::size_t>(width / 8)) + "</text>";
-  for (const auto& [t, text] : ticks_of(y.low, y.high, 5)) {
+  for (const auto& [t, text] : ticks_of(y.low, y.high, 7)) {
     out += "<path class=\"g\" d=\"M" + at(x.from) + " " + at(y.place(t)) + "H" + at(x.to) +
            "\"/><text class=\"l e\" x=\"" + at(x.from - 6) + "\" y=\"" + at(y.place(t) + 4) + "\">" + text + "</text>";
   }

@@ -17,7 +17,13 @@
     g.font = '10px system-ui, sans-serif';
     return g;
   }
-  const cut = (text, most) => { const letters = [...text]; return letters.length > most ? letters.slice(0, most - 1).join('') + '…' : text; };
+  // At most so many letters: of longer names the beginning and a little of the end, where numbers stand.
+  const cut = (text, most) => {
+    const letters = [...text];
+    return letters.length > most ? letters.slice(0, most - 6).join('') + '…' + letters.slice(-5).join('') : text;
+  };
+  // A name inside a sentence, kept from turning it round.
+  const isolated = (name) => '\u2068' + cut(name, 40) + '\u2069';
 
   // A picture for those who do not see it: what it shows, in words.
   function describe(canvas, words) {
@@ -36,10 +42,10 @@
       if (data.classes.length > 30) box.closest('.cards').classList.add('wide');
       if (data.classes.length > 15) box.tabIndex = 0;
     }
-    const names = data.classes.map((name) => cut(name, 14)), n = names.length, steep = n > 15 ? Math.PI / 2 : Math.PI / 3;
+    const names = data.classes.map((name) => cut(name, 16)), n = names.length, steep = n > 15 ? Math.PI / 2 : Math.PI / 3;
     let g = prepare(canvas, 10, 10);
     const widths = names.map((name) => g.measureText(name).width), longest = Math.max(...widths);
-    const left = Math.ceil(longest) + 8, top = Math.ceil(longest * Math.sin(steep)) + 12, room = canvas.parentNode.clientWidth || 340;
+    const left = Math.ceil(longest) + 8, top = Math.ceil(longest * Math.sin(steep)) + 16, room = canvas.parentNode.clientWidth || 340;
     const beyond = (edge) => Math.ceil(Math.max(4, ...widths.map((w, i) => w * Math.cos(steep) + 6 - (n - i - .5) * edge)));
     let edge = Math.max(11, Math.min(52, Math.floor((room - left - 4) / n)));
     while (edge > 11 && left + n * edge + beyond(edge) > room) --edge;
@@ -100,7 +106,7 @@
   function confusions(who) {
     if (!who.t.length) return 'No class is mistaken for another.';
     return 'Most frequent confusions: ' + who.t.map(([truth, given, times, met]) =>
-      cut(data.classes[truth], 40) + ' called ' + cut(data.classes[given], 40) + ' ' + times + ' of ' + met + ' times').join('; ') + '.';
+      isolated(data.classes[truth]) + ' called ' + isolated(data.classes[given]) + ' ' + times + ' of ' + met + ' times').join('; ') + '.';
   }
 
   // Four densities below each other.
@@ -164,13 +170,13 @@
     if (row) row.classList.add('chosen');
     if (data.classes.length > 1) {
       heatMap($('one-confusion'), who.c);
-      describe($('one-confusion'), 'Confusion of ' + who.n + '. ' + confusions(who));
+      describe($('one-confusion'), 'Confusion of ' + isolated(who.n) + '. ' + confusions(who));
       $('one-note').textContent = confusions(who) + ' ' + key();
     } else {
       $('one-confusion').closest('.card').style.display = 'none';
     }
     gaussians($('one-box'), who, data.groups[data.groups.length - 1]);
-    describe($('one-box'), 'Box errors of ' + who.n + ', mean ± deviation: ' +
+    describe($('one-box'), 'Box errors of ' + isolated(who.n) + ', mean ± deviation: ' +
       data.errors.map((name, i) => name + ' ' + who.m[i] + ' ± ' + who.s[i]).join(', '));
   }
 
