@@ -61,7 +61,8 @@ void Panel::caption(const Box& b, const std::string& name, const std::string& nu
     free = true;
   }
   if (free) captions_.push_back(place(base));
-  body_ += std::string("<text class=\"") + (at_end ? "e" : "") + (free ? "" : " over") + "\" x=\"" +
+  const std::string kind = std::string(at_end ? "e" : "") + (free ? "" : " over");
+  body_ += "<text" + (kind.empty() ? "" : " class=\"" + kind + "\"") + " x=\"" +
            coordinate(at_end ? region_.x2 - 0.1 * font_ : x) + "\" y=\"" + coordinate(base) + "\">" +
            escape_html(text) + "</text>";
 }
