@@ -57,7 +57,7 @@ addEventListener('load', () => {
       copy.remove();
     }
   };
-  const sideways = () => check(document.documentElement.scrollWidth <= innerWidth, 'the page is ' + document.documentElement.scrollWidth + ' wide in ' + innerWidth);
+  const sideways = () => check(document.documentElement.scrollWidth <= document.documentElement.clientWidth, 'the page is ' + document.documentElement.scrollWidth + ' wide in ' + innerWidth);
   sideways();
   look('at first');
   const table = document.getElementById('annotator-table');
@@ -129,22 +129,31 @@ addEventListener('load', () => {
   check(window.hacked === undefined, 'a name was run as a script');
   sideways();
   const texts = (pattern) => [...document.querySelectorAll(pattern)].map((e) => e.textContent);
-  document.title = 'FOUND ' + JSON.stringify({problems, width: innerWidth, ready: performance.timing.loadEventStart - performance.timing.navigationStart,
+  const found = 'FOUND ' + JSON.stringify({problems, width: innerWidth, ready: performance.timing.loadEventStart - performance.timing.navigationStart,
     charts: document.querySelectorAll('svg.chart').length, canvases: document.querySelectorAll('canvas').length,
     rows: table ? table.tBodies[0].rows.length : 0, figures: document.querySelectorAll('figure').length,
     ticks: texts('svg.chart text.x'), captions: texts('figcaption'), cells: texts('td.n'), classes: texts('#one-note'),
     views: [...document.querySelectorAll('.panel:first-child .pic')].map((e) => e.getAttribute('viewBox')),
     drawn: [...document.querySelectorAll('.panel:first-child .pic')].map((p) => p.querySelectorAll('.a').length),
     looks: [...new Set([...document.querySelectorAll('.pic .a')].map((e) => e.querySelector('title').textContent.split(':')[0] + ' ' + e.getAttribute('style') + e.getAttribute('class')))]});
+  document.title = found;
+  parent.postMessage(found, '*');
 });
 </script>)";
+
+/// A page that shows another one in a frame: windows are never narrower than 500 pixels, frames are.
+std::string framed(const std::string& file, int width) {
+  return "<!DOCTYPE html><title>-</title><script>addEventListener('message', (e) => { document.title = e.data; });"
+         "</script><iframe style=\"border: 0; height: 900px; width: " +
+         std::to_string(width) + "px\" src=\"file://" + file + "\"></iframe>";
+}
 
 struct Found {
   json value;
   std::string err;
 };
 
-/// What the browser finds in the page, in a window so many pixels wide.
+/// What the browser finds in the page, so many pixels wide.
 Found look_at(const TemporaryFolder& folder, const std::string& name, int width = 1280) {
   std::string page = read_file(folder.path() / name);
   const auto head = page.find("<title>");
@@ -152,10 +161,18 @@ Found look_at(const TemporaryFolder& folder, const std::string& name, int width 
   page.insert(head, kWatch);
   page.insert(page.rfind("</body>"), kLook);
   const std::string looked = folder.write("looked.html", page);
-  const auto outcome = run({"chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                            "--enable-logging=stderr", "--user-data-dir=" + (folder.path() / "profile").string(),
-                            "--window-size=" + std::to_string(width) + ",900", "--dump-dom", "file://" + looked},
-                           folder.path());
+  std::vector<std::string> words = {"chromium",
+                                    "--headless",
+                                    "--no-sandbox",
+                                    "--disable-gpu",
+                                    "--disable-dev-shm-usage",
+                                    "--enable-logging=stderr",
+                                    "--window-size=1280,900",
+                                    "--user-data-dir=" + (folder.path() / "profile").string(),
+                                    "--dump-dom"};
+  if (width < 500) words.push_back("--virtual-time-budget=20000");  // until the frame has reported
+  words.push_back("file://" + (width < 500 ? folder.write("frame.html", framed(looked, width)) : looked));
+  const auto outcome = run(words, folder.path());
   EXPECT_EQ(outcome.exit_code, 0) << "chromium is needed (tests/packages.txt)\n" << outcome.err;
   const auto from = outcome.out.find("<title>FOUND ");
   if (from == std::string::npos) {
