@@ -48,14 +48,16 @@ addEventListener('load', () => {
       return .2126 * r + .7152 * g + .0722 * b + .05;
     };
     const box = document.querySelector('.pic:not(.photo) .a');
+    let least = 100;
     for (let hue = 0; box && hue < 360; hue += 5) for (const dash of ['d0', 'd1']) {
       const copy = box.parentNode.appendChild(box.cloneNode());
       copy.setAttribute('class', 'a ' + dash);
       copy.style.setProperty('--h', hue);
       const ratio = light(getComputedStyle(copy).stroke) / light(getComputedStyle(document.querySelector('.pic .paper')).fill);
-      check(Math.max(ratio, 1 / ratio) >= 3, when + ': hue ' + hue + ' ' + dash + ' has contrast ' + Math.max(ratio, 1 / ratio).toFixed(2));
+      least = Math.min(least, Math.max(ratio, 1 / ratio));
       copy.remove();
     }
+    check(least >= 3, when + ': a colour of an annotator has a contrast of ' + least.toFixed(2));
   };
   const sideways = () => check(document.documentElement.scrollWidth <= document.documentElement.clientWidth, 'the page is ' + document.documentElement.scrollWidth + ' wide in ' + innerWidth);
   sideways();

@@ -126,24 +126,39 @@ std::string truth_panel(const CrowdData& crowd, std::size_t i, const View& view,
   return panel.html();
 }
 
-/// Where the view lies in the image: a small outline.
-std::string outline(const View& view) {
-  return "<svg class=\"map\" role=\"img\" aria-label=\"where the cut-out lies\" viewBox=\"0 0 " +
-         coordinate(view.width) + " " + coordinate(view.height) + "\"><rect class=\"paper\" width=\"" +
-         coordinate(view.width) + "\" height=\"" + coordinate(view.height) + "\"/><rect class=\"here\" x=\"" +
-         coordinate(view.region.x1) + "\" y=\"" + coordinate(view.region.y1) + "\" width=\"" +
-         coordinate(view.region.width()) + "\" height=\"" + coordinate(view.region.height()) + "\"/></svg>";
+/// Where the view lies in the image: a small outline with all boxes of the annotators.
+std::string outline(const CrowdData& crowd, const std::vector<std::size_t>& drawn, const View& view) {
+  const auto rectangle = [](const char* kind, const Box& b) {
+    return std::string("<rect class=\"") + kind + "\" x=\"" + coordinate(b.x1) + "\" y=\"" + coordinate(b.y1) +
+           "\" width=\"" + coordinate(b.width()) + "\" height=\"" + coordinate(b.height()) + "\"/>";
+  };
+  std::string out = "<svg class=\"map\" role=\"img\" aria-label=\"where the cut-out lies\" viewBox=\"0 0 " +
+                    coordinate(view.width) + " " + coordinate(view.height) + "\">" +
+                    rectangle("paper", {0, 0, view.width, view.height}) + rectangle("here", view.region);
+  for (const std::size_t n : drawn) {
+    if (crowd.annotations[n].box.valid()) out += rectangle("dot", crowd.annotations[n].box);
+  }
+  return out + "</svg>";
 }
 
 std::string size_text(double width, double height) {
   return brief(std::round(width), 3) + " × " + brief(std::round(height), 3);
 }
 
-std::string view_text(const View& view) {
-  if (view.width <= 0) return "; the image's size is not known: the paper ends a little beyond the boxes";
-  if (view.whole()) return "";
-  return "; shown: " + size_text(view.region.width(), view.region.height()) + " of its " +
-         size_text(view.width, view.height) + " pixels";
+/// What the figure leaves out of the image.
+std::string view_text(const CrowdData& crowd, const std::vector<std::size_t>& drawn, const View& view) {
+  std::string out;
+  if (view.width <= 0) {
+    out = "; the image's size is not known: the paper ends a little beyond the boxes";
+  } else if (!view.whole()) {
+    out = "; shown: " + size_text(view.region.width(), view.region.height()) + " of its " +
+          size_text(view.width, view.height) + " pixels";
+  }
+  const auto outside = static_cast<std::size_t>(std::count_if(drawn.begin(), drawn.end(), [&](std::size_t n) {
+    return crowd.annotations[n].box.valid() && intersection(crowd.annotations[n].box, view.region) <= 0;
+  }));
+  return out +
+         (outside > 0 ? ", the most disputed place; " + counted(outside, "box lies", "boxes lie") + " elsewhere" : "");
 }
 
 /// What is left out of a figure with very many boxes.
@@ -196,10 +211,11 @@ std::string gallery_figure(const ReportData& data, std::size_t i, double disagre
   for (const MethodLabels& m : data.methods) panels += method_panel(crowd, m, i, view, picture, image);
   if (crowd.has_truth && crowd.truth_covers[i]) panels += truth_panel(crowd, i, view, picture, image);
 
-  return "<figure>" + stored + "<figcaption>" + (view.width > 0 && !view.whole() ? outline(view) : "") + "<b>" +
-         isolated(image) + "</b> disagreement " + in_column(disagreement, 2) + ", " + counted(boxes, "box", "boxes") +
-         " by " + std::to_string(drawers.size()) + " of the " + counted(lookers, "annotator", "annotators") +
-         " who looked" + left_out(data, i, boxes, drawn.size()) + view_text(view) +
+  return "<figure>" + stored + "<figcaption>" + (view.width > 0 && !view.whole() ? outline(crowd, drawn, view) : "") +
+         "<b>" + isolated(image) + "</b> disagreement " + in_column(disagreement, 2) + ", " +
+         counted(boxes, "box", "boxes") + " by " + std::to_string(drawers.size()) + " of the " +
+         counted(lookers, "annotator", "annotators") + " who looked" + left_out(data, i, boxes, drawn.size()) +
+         view_text(crowd, drawn, view) +
          "</figcaption><div class=\"panels\" style=\"--least:" + brief(std::round(0.85 * view.pixels())) + "px\">" +
          panels + "</div>" + legend(crowd, drawers) + "</figure>";
 }

@@ -23,8 +23,8 @@ struct View {
 /// Targets below this are not drawn.
 constexpr double kLeastSure = 0.05;
 
-/// The region that holds all boxes of image i with some margin, or the whole image where that is not much more. width,
-/// height: of the image, 0 when unknown; the region is then as large as the boxes reach, and some margin.
+/// What to show of image i: the region that holds all boxes, with some margin, or the most disputed place alone where
+/// that is far smaller, or the whole image where that is not much more. width, height: of the image, 0 when unknown.
 [[nodiscard]] View view_of(const ReportData& data, std::size_t i, double width, double height);
 
 }  // namespace bdc::host

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "text/table.h"
 
@@ -115,13 +116,14 @@ std::string counted(std::size_t n, const std::string& one, const std::string& ma
 }
 
 std::string shortened(std::string_view text, std::size_t most) {
-  std::size_t at = 0, characters = 0, keep = 0;
-  while (at < text.size()) {
-    if (characters + 1 == most) keep = at;
-    if (characters++ == most) return std::string(text.substr(0, keep)) + "…";
-    at += std::max<std::size_t>(1, character_length(text.substr(at)));
+  constexpr std::size_t kEnd = 4;
+  std::vector<std::size_t> starts;  // of the characters
+  for (std::size_t at = 0; at < text.size(); at += std::max<std::size_t>(1, character_length(text.substr(at)))) {
+    starts.push_back(at);
   }
-  return std::string(text);
+  if (starts.size() <= most) return std::string(text);
+  const std::size_t front = most > kEnd + 1 ? most - kEnd - 1 : 1;
+  return std::string(text.substr(0, starts[front])) + "…" + std::string(text.substr(starts[starts.size() - kEnd]));
 }
 
 std::string base64(std::string_view bytes) {

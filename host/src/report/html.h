@@ -28,7 +28,8 @@ namespace bdc::host {
 /// "1 box", "2 boxes".
 [[nodiscard]] std::string counted(std::size_t n, const std::string& one, const std::string& many);
 
-/// At most `most` characters; the end of a longer text becomes "…". Still to be escaped.
+/// At most `most` (8 or more) characters: of a longer text the beginning, "…" and the last four, where numbers stand.
+/// Still to be escaped.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
 
 [[nodiscard]] std::string base64(std::string_view bytes);

@@ -124,7 +124,7 @@ std::string svg_lines(const SvgChart& chart) {
   const auto space =
       static_cast<std::size_t>((x.to - x.from) / 6.5 / static_cast<double>(std::max<std::size_t>(1, names)));
   std::string out = frame(x, y, chart.title, chart.x_label, chart.y_label, chart.width, chart.height, ticks,
-                          std::max<std::size_t>(2, space));
+                          std::max<std::size_t>(8, space));
   const auto count_of_lines = static_cast<double>(chart.lines.size());
   for (std::size_t n = 0; n < chart.lines.size(); ++n) {
     const PlotLine& line = chart.lines[n];
