@@ -102,6 +102,10 @@ addEventListener('load', () => {
     check(pic.getAttribute('aria-label'), 'a picture without a name');
     panel.closest('figure').style.contentVisibility = 'visible';
     const frame = pic.getBoundingClientRect();
+    for (const box of pic.querySelectorAll('rect:not(.paper)')) {
+      const r = box.getBoundingClientRect();
+      check(r.right > frame.left && r.left < frame.right && r.bottom > frame.top && r.top < frame.bottom, 'a box outside its picture');
+    }
     const captions = [...pic.querySelectorAll('text:not(.over)')].map((t) => t.getBoundingClientRect());
     captions.forEach((a, n) => {
       check(a.right <= frame.right + 1, 'a caption leaves its picture');
@@ -260,6 +264,7 @@ json small_boxes() {
     for (int k = 1; k <= 7; ++k) crowd["assignments"].push_back({{"image_id", i}, {"annotator_id", k}});
   }
   add(0, 1, 600, 300);
+  add(1, 1, 1200, 650);
   for (int k = 1; k <= 7; ++k) {
     for (int n = 0; n < 3; ++n) add(1, k, 300 + 40 * n + 2 * k, 200 + 4 * k);
     add(2, k, 700, 400);
@@ -274,6 +279,9 @@ TEST_F(Report, GalleryShowsTheDisputedPlaceAndCrowdedScenesBeforeLoneBoxes) {
   EXPECT_EQ(found.value["problems"], json::array()) << found.value["problems"];
   ASSERT_EQ(found.value["figures"], 2) << found.value["captions"];
   EXPECT_EQ(found.value["captions"][0].get<std::string>().find("crowded.png"), 0u);
+  EXPECT_NE(found.value["captions"][0].get<std::string>().find("the most disputed place, 1 box lies elsewhere"),
+            std::string::npos)
+      << found.value["captions"];
   const std::string lone = found.value["captions"][1];
   EXPECT_EQ(lone.find("lone.png"), 0u);
   EXPECT_NE(lone.find("1 box by 1 of the 7 annotators"), std::string::npos) << lone;
@@ -291,7 +299,7 @@ TEST_F(Report, GalleryOfHundredsOfBoxesShowsAllAnnotatorsAlikeAndSaysWhenSizesAr
       crowd["annotations"].push_back({{"id", id++},
                                       {"image_id", 1},
                                       {"category_id", 1},
-                                      {"bbox", {(n % 10) * 120 + k, (n / 10) * 70 + k, 20, 30}},
+                                      {"bbox", {(n % 10) * 30 + k, (n / 10) * 40 + k, 20, 30}},
                                       {"annotator_id", k}});
     }
   }

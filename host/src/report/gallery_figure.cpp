@@ -68,19 +68,25 @@ std::string look_of(std::int32_t k) {
          "\" style=\"--h:" + std::to_string(static_cast<int>(190 + 280 * turn) % 360) + "\"";
 }
 
-/// The annotations of image i that are drawn: all or, of very many, the first few of every annotator.
-std::vector<std::size_t> drawn_boxes(const CrowdData& crowd, std::size_t i) {
+/// The annotations of image i inside a region.
+std::vector<std::size_t> boxes_in(const CrowdData& crowd, std::size_t i, const Box& region) {
+  std::vector<std::size_t> out;
+  for (std::size_t n = crowd.annotation_begin[i]; n < crowd.annotation_begin[i + 1]; ++n) {
+    const Box& b = crowd.annotations[n].box;
+    if (b.valid() && intersection(b, region) > 0) out.push_back(n);
+  }
+  return out;
+}
+
+/// All of these annotations or, of very many, the first few of every annotator.
+std::vector<std::size_t> few_of(const CrowdData& crowd, const std::vector<std::size_t>& annotations) {
+  if (annotations.size() <= kMostBoxes) return annotations;
   std::vector<std::pair<std::size_t, std::size_t>> order;  // which one of its annotator, annotation
   std::map<std::int32_t, std::size_t> count;
-  for (std::size_t n = crowd.annotation_begin[i]; n < crowd.annotation_begin[i + 1]; ++n) {
-    order.emplace_back(count[crowd.annotations[n].annotator]++, n);
-  }
-  if (order.size() > kMostBoxes) {
-    std::sort(order.begin(), order.end());
-    order.resize(kMostBoxes);
-  }
+  for (const std::size_t n : annotations) order.emplace_back(count[crowd.annotations[n].annotator]++, n);
+  std::sort(order.begin(), order.end());
   std::vector<std::size_t> out;
-  for (const auto& [rank, n] : order) out.push_back(n);
+  for (std::size_t n = 0; n < kMostBoxes; ++n) out.push_back(order[n].second);
   return out;
 }
 
@@ -126,18 +132,17 @@ std::string truth_panel(const CrowdData& crowd, std::size_t i, const View& view,
   return panel.html();
 }
 
-/// Where the view lies in the image: a small outline with all boxes of the annotators.
-std::string outline(const CrowdData& crowd, const std::vector<std::size_t>& drawn, const View& view) {
+/// Where the view lies in the image: a small outline with the boxes of the annotators.
+std::string outline(const CrowdData& crowd, std::size_t i, const View& view) {
   const auto rectangle = [](const char* kind, const Box& b) {
     return std::string("<rect class=\"") + kind + "\" x=\"" + coordinate(b.x1) + "\" y=\"" + coordinate(b.y1) +
            "\" width=\"" + coordinate(b.width()) + "\" height=\"" + coordinate(b.height()) + "\"/>";
   };
+  const Box all{0, 0, view.width, view.height};
   std::string out = "<svg class=\"map\" role=\"img\" aria-label=\"where the cut-out lies\" viewBox=\"0 0 " +
-                    coordinate(view.width) + " " + coordinate(view.height) + "\">" +
-                    rectangle("paper", {0, 0, view.width, view.height}) + rectangle("here", view.region);
-  for (const std::size_t n : drawn) {
-    if (crowd.annotations[n].box.valid()) out += rectangle("dot", crowd.annotations[n].box);
-  }
+                    coordinate(view.width) + " " + coordinate(view.height) + "\">" + rectangle("paper", all) +
+                    rectangle("here", view.region);
+  for (const std::size_t n : few_of(crowd, boxes_in(crowd, i, all))) out += rectangle("dot", crowd.annotations[n].box);
   return out + "</svg>";
 }
 
@@ -145,8 +150,8 @@ std::string size_text(double width, double height) {
   return brief(std::round(width), 3) + " × " + brief(std::round(height), 3);
 }
 
-/// What the figure leaves out of the image.
-std::string view_text(const CrowdData& crowd, const std::vector<std::size_t>& drawn, const View& view) {
+/// What the figure leaves out of the image: places, boxes. inside: boxes of annotators in the view.
+std::string left_out(const ReportData& data, std::size_t i, const View& view, std::size_t inside) {
   std::string out;
   if (view.width <= 0) {
     out = "; the image's size is not known: the paper ends a little beyond the boxes";
@@ -154,17 +159,11 @@ std::string view_text(const CrowdData& crowd, const std::vector<std::size_t>& dr
     out = "; shown: " + size_text(view.region.width(), view.region.height()) + " of its " +
           size_text(view.width, view.height) + " pixels";
   }
-  const auto outside = static_cast<std::size_t>(std::count_if(drawn.begin(), drawn.end(), [&](std::size_t n) {
-    return crowd.annotations[n].box.valid() && intersection(crowd.annotations[n].box, view.region) <= 0;
-  }));
-  return out +
-         (outside > 0 ? ", the most disputed place; " + counted(outside, "box lies", "boxes lie") + " elsewhere" : "");
-}
-
-/// What is left out of a figure with very many boxes.
-std::string left_out(const ReportData& data, std::size_t i, std::size_t boxes, std::size_t drawn) {
-  std::string out;
-  if (drawn < boxes) out += "; " + std::to_string(drawn) + " boxes are drawn, of every annotator alike";
+  const std::size_t boxes = data.crowd.annotation_begin[i + 1] - data.crowd.annotation_begin[i];
+  if (inside < boxes) {
+    out += "; the most disputed place, " + counted(boxes - inside, "box lies", "boxes lie") + " elsewhere";
+  }
+  if (inside > kMostBoxes) out += "; " + std::to_string(kMostBoxes) + " boxes are drawn, of every annotator alike";
   for (const MethodLabels& m : data.methods) {
     if (m.targets.begin[i + 1] - m.targets.begin[i] <= kMostBoxes) continue;
     return out + "; of a method the " + std::to_string(kMostBoxes) + " surest";
@@ -200,22 +199,21 @@ std::string gallery_figure(const ReportData& data, std::size_t i, double disagre
                     picture = stored.empty() ? "" : "<use href=\"#" + id + "\"/>",
                     image = record.file.empty() ? record.id.text : record.file;
 
-  const auto drawn = drawn_boxes(crowd, i);
+  const auto inside = boxes_in(crowd, i, view.region);
   const std::size_t boxes = crowd.annotation_begin[i + 1] - crowd.annotation_begin[i],
                     lookers = crowd.assignment_begin[i + 1] - crowd.assignment_begin[i];
   std::set<std::int32_t> drawers;
   for (std::size_t n = crowd.annotation_begin[i]; n < crowd.annotation_begin[i + 1]; ++n) {
     drawers.insert(crowd.annotations[n].annotator);
   }
-  std::string panels = annotators_panel(crowd, drawn, view, picture, image);
+  std::string panels = annotators_panel(crowd, few_of(crowd, inside), view, picture, image);
   for (const MethodLabels& m : data.methods) panels += method_panel(crowd, m, i, view, picture, image);
   if (crowd.has_truth && crowd.truth_covers[i]) panels += truth_panel(crowd, i, view, picture, image);
 
-  return "<figure>" + stored + "<figcaption>" + (view.width > 0 && !view.whole() ? outline(crowd, drawn, view) : "") +
+  return "<figure>" + stored + "<figcaption>" + (view.width > 0 && !view.whole() ? outline(crowd, i, view) : "") +
          "<b>" + isolated(image) + "</b> disagreement " + in_column(disagreement, 2) + ", " +
          counted(boxes, "box", "boxes") + " by " + std::to_string(drawers.size()) + " of the " +
-         counted(lookers, "annotator", "annotators") + " who looked" + left_out(data, i, boxes, drawn.size()) +
-         view_text(crowd, drawn, view) +
+         counted(lookers, "annotator", "annotators") + " who looked" + left_out(data, i, view, inside.size()) +
          "</figcaption><div class=\"panels\" style=\"--least:" + brief(std::round(0.85 * view.pixels())) + "px\">" +
          panels + "</div>" + legend(crowd, drawers) + "</figure>";
 }

@@ -69,7 +69,7 @@ void Panel::caption(const Box& b, const std::string& name, const std::string& nu
 
 void Panel::box(const Box& b, const std::string& attributes, const std::string& tooltip, const std::string& name,
                 const std::string& number) {
-  if (!b.valid()) return;
+  if (!b.valid() || intersection(b, region_) <= 0) return;
   body_ += "<rect x=\"" + coordinate(b.x1) + "\" y=\"" + coordinate(b.y1) + "\" width=\"" + coordinate(b.width()) +
            "\" height=\"" + coordinate(b.height()) + "\" " + attributes + "><title>" + escape_html(tooltip) +
            "</title></rect>";

@@ -15,7 +15,8 @@ class Panel {
   /// see it.
   Panel(const std::string& title, const std::string& label, const View& view, const std::string& picture);
 
-  /// attributes: of the rectangle; tooltip, name and number: plain text. The name is shortened, the number never.
+  /// Boxes outside of the view are left out. attributes: of the rectangle; tooltip, name and number: plain text. The
+  /// name is shortened, the number never.
   void box(const Box& b, const std::string& attributes, const std::string& tooltip, const std::string& name = "",
            const std::string& number = "");
   [[nodiscard]] std::string html() const;
