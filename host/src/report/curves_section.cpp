@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <map>
+#include <cmath>
 
 #include "report/html.h"
 #include "report/sections.h"
@@ -33,16 +33,36 @@ std::vector<std::string> logged_names(const std::vector<Json>& records) {
   return out;
 }
 
+/// Decimals that leave four digits of the largest number of a column; none where all are whole.
+int decimals_of(const std::vector<Json>& records, const std::string& name) {
+  double largest = 0;
+  bool whole = true;
+  for (const Json& record : records) {
+    if (!record.contains(name) || !record[name].is_number()) continue;
+    const double v = record[name].get<double>();
+    if (!std::isfinite(v)) continue;
+    largest = std::max(largest, std::fabs(v));
+    whole = whole && v == std::round(v);
+  }
+  return whole ? 0 : std::clamp(3 - static_cast<int>(std::floor(std::log10(largest))), 1, 9);
+}
+
 std::string numbers_table(const std::vector<Json>& records, const std::vector<std::string>& names) {
-  std::string out = "<details><summary>The numbers</summary><div class=\"scroll\"><table><thead><tr><th>epoch</th>";
-  for (const auto& name : names) out += "<th class=\"n\">" + escape_html(name) + "</th>";
+  std::string out =
+      "<details><summary>The numbers</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\" "
+      "class=\"n\">epoch</th>";
+  std::vector<int> decimals;
+  for (const auto& name : names) {
+    out += "<th scope=\"col\" class=\"n\">" + escape_html(name) + "</th>";
+    decimals.push_back(decimals_of(records, name));
+  }
   out += "</tr></thead><tbody>";
   const std::size_t first = records.size() > kMostRows ? records.size() - kMostRows : 0;
   for (std::size_t r = first; r < records.size(); ++r) {
-    out += "<tr><td>" + brief(records[r]["epoch"].get<double>(), 7) + "</td>";
-    for (const auto& name : names) {
-      const bool has = records[r].contains(name) && records[r][name].is_number();
-      out += "<td class=\"n\">" + (has ? brief(records[r][name].get<double>(), 4) : std::string()) + "</td>";
+    out += "<tr><td class=\"n\">" + brief(records[r]["epoch"].get<double>(), 7) + "</td>";
+    for (std::size_t n = 0; n < names.size(); ++n) {
+      const bool has = records[r].contains(names[n]) && records[r][names[n]].is_number();
+      out += "<td class=\"n\">" + (has ? in_column(records[r][names[n]].get<double>(), decimals[n]) : "") + "</td>";
     }
     out += "</tr>";
   }
@@ -74,6 +94,7 @@ std::string curves_section(const ReportData& data) {
   }
   std::string charts;
   for (SvgChart* chart : {&loss, &ap, &bound}) {
+    chart->whole_x = true;
     if (chart->lines.size() > kMostLines) chart->lines.resize(kMostLines);
     if (!chart->lines.empty()) charts += "<div class=\"card\">" + svg_lines(*chart) + "</div>";
   }

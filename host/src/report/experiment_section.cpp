@@ -22,13 +22,25 @@ double mean_of(const Json& row, const std::string& column) {
   return row["numbers"][column]["mean"].get<double>();
 }
 
+bool is_share(const std::string& column) {
+  return column.find("AP") != std::string::npos;
+}
+
+/// As in table.md: shares in percent with one decimal, seconds with two.
 std::string number_text(const Json& row, const std::string& column) {
   if (!has_number(row, column)) return "–";
-  const double factor = column.find("AP") != std::string::npos ? 100 : 1;
+  const double factor = is_share(column) ? 100 : 1;
+  const int decimals = is_share(column) ? 1 : 2;
   const Json& number = row["numbers"][column];
   const double deviation = number.value("deviation", 0.0);
   const bool several = number.contains("values") && number["values"].size() > 1;
-  return brief(factor * mean_of(row, column), 3) + (several ? " ± " + brief(factor * deviation, 2) : "");
+  return in_column(factor * mean_of(row, column), decimals) +
+         (several ? " ± " + in_column(factor * deviation, decimals) : "");
+}
+
+std::string seeds_text(const Json& row) {
+  const int done = row.value("done", 0), all = row.value("seeds", done);
+  return std::to_string(done) + (done < all ? " of " + std::to_string(all) : "");
 }
 
 std::vector<std::string> columns_of(const std::vector<Json>& rows) {
@@ -42,7 +54,7 @@ std::vector<std::string> columns_of(const std::vector<Json>& rows) {
   return out;
 }
 
-/// One chart of a column for one pair of data and detector: a line per method over the crowds, in the file's order.
+/// One chart of a column for one pair of data and detector: every method's point at every crowd, in the file's order.
 std::string chart_of(const std::vector<Json>& rows, const std::string& column, const std::string& data,
                      const std::string& detector) {
   std::vector<std::string> crowds;
@@ -62,11 +74,11 @@ std::string chart_of(const std::vector<Json>& rows, const std::string& column, c
     line->y.push_back(100 * mean_of(row, column));
   }
   if (crowds.size() < 2 || chart.lines.empty()) return "";
-  std::string names = "<p class=\"note\">";
-  for (std::size_t n = 0; n < crowds.size(); ++n) {
-    names += (n > 0 ? ", " : "Crowds: ") + std::to_string(n + 1) + " " + isolated(crowds[n]);
-  }
-  return "<div class=\"card\">" + svg_lines(chart) + names + "</p></div>";
+  double most = 1;
+  for (const PlotLine& line : chart.lines) most = std::max(most, *std::max_element(line.y.begin(), line.y.end()));
+  chart.y_range = {0, 1.05 * most};
+  chart.x_names = crowds;
+  return "<div class=\"card\">" + svg_lines(chart) + "</div>";
 }
 
 }  // namespace
@@ -79,11 +91,12 @@ std::string experiment_section(const ReportData& data) {
   std::string out =
       "<section id=\"experiment\"><h2>The experiment</h2><div class=\"scroll\"><table "
       "id=\"experiment-table\"><thead><tr>"
-      "<th>data</th><th>crowd</th><th>detector</th><th>method</th>";
+      "<th scope=\"col\">data</th><th scope=\"col\">crowd</th><th scope=\"col\">detector</th><th "
+      "scope=\"col\">method</th>";
   for (const auto& c : columns) {
-    out += "<th class=\"n\">" + escape_html(c) + (c.find("AP") != std::string::npos ? " %" : "") + "</th>";
+    out += "<th scope=\"col\" class=\"n\">" + escape_html(c) + (is_share(c) ? " %" : "") + "</th>";
   }
-  out += "<th class=\"n\">seeds</th></tr></thead><tbody>";
+  out += "<th scope=\"col\" class=\"n\">seeds</th></tr></thead><tbody>";
   std::vector<std::pair<std::string, std::string>> settings;
   for (const Json& row : rows) {
     if (!row.is_object()) continue;
@@ -93,7 +106,7 @@ std::string experiment_section(const ReportData& data) {
     for (const char* key : {"data", "crowd", "detector", "method"})
       out += "<td>" + isolated(text_of(row, key)) + "</td>";
     for (const auto& c : columns) out += "<td class=\"n\">" + number_text(row, c) + "</td>";
-    out += "<td class=\"n\">" + std::to_string(row.value("done", 0)) + "</td></tr>";
+    out += "<td class=\"n\">" + seeds_text(row) + "</td></tr>";
   }
   out += "</tbody></table></div><div class=\"cards\">";
   for (const auto& [name, detector] : settings) {

@@ -1,8 +1,14 @@
 #include "report/html.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "text/table.h"
 
 namespace bdc::host {
 namespace {
@@ -83,9 +89,41 @@ std::string json_for_script(const Json& value) {
 
 std::string brief(double value, int digits) {
   if (!std::isfinite(value)) return "–";
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.*g", digits, value == 0 ? 0.0 : value);
-  return text;
+  if (value == 0) return "0";
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*e", digits - 1, value);
+  const int exponent = std::atoi(std::strchr(text, 'e') + 1);
+  if (exponent < -7 || exponent > 14) {
+    std::snprintf(text, sizeof(text), "%.*g", digits, value);
+    return text;
+  }
+  std::snprintf(text, sizeof(text), "%.*f", std::max(0, digits - 1 - exponent), value);
+  std::string out = text;
+  if (out.find('.') == std::string::npos) return out;
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return out;
+}
+
+std::string in_column(double value, int decimals) {
+  if (!std::isfinite(value)) return "–";
+  const std::string out = fixed(value, decimals);
+  return out.find_first_of("123456789") == std::string::npos && out[0] == '-' ? out.substr(1) : out;
+}
+
+std::string counted(std::size_t n, const std::string& one, const std::string& many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  constexpr std::size_t kEnd = 4;
+  std::vector<std::size_t> starts;  // of the characters
+  for (std::size_t at = 0; at < text.size(); at += std::max<std::size_t>(1, character_length(text.substr(at)))) {
+    starts.push_back(at);
+  }
+  if (starts.size() <= most) return std::string(text);
+  const std::size_t front = most > kEnd + 1 ? most - kEnd - 1 : 1;
+  return std::string(text.substr(0, starts[front])) + "…" + std::string(text.substr(starts[starts.size() - kEnd]));
 }
 
 std::string base64(std::string_view bytes) {

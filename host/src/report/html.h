@@ -18,8 +18,19 @@ namespace bdc::host {
 /// JSON that may stand inside a <script> element: no '<' occurs in it.
 [[nodiscard]] std::string json_for_script(const Json& value);
 
-/// A number in few characters: at most `digits` significant ones, no trailing zeros; "–" when not finite.
+/// A number in few characters: `digits` significant ones or, when it has more in front of the point, those; no trailing
+/// zeros, no exponent for ordinary sizes; "–" when not finite.
 [[nodiscard]] std::string brief(double value, int digits = 3);
+
+/// A number with so many decimals, for columns whose points stand below each other; "–" when not finite.
+[[nodiscard]] std::string in_column(double value, int decimals);
+
+/// "1 box", "2 boxes".
+[[nodiscard]] std::string counted(std::size_t n, const std::string& one, const std::string& many);
+
+/// At most `most` (8 or more) characters: of a longer text the beginning, "…" and the last four, where numbers stand.
+/// Still to be escaped.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
 
 [[nodiscard]] std::string base64(std::string_view bytes);
 

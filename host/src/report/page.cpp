@@ -53,7 +53,7 @@ std::string render_report(const ReportData& data, const ReportSettings& settings
   std::string body, links;
   for (const Part& part : parts) {
     if (part.html.empty()) continue;
-    links += std::string("<a href=\"#") + part.id + "\">" + part.name + "</a>";
+    links += std::string("<a href=\"#") + part.id + "\">" + part.name + "</a> ";
     body += part.html;
   }
   std::string notes;
@@ -65,9 +65,10 @@ std::string render_report(const ReportData& data, const ReportSettings& settings
          escape_html(data.title) + "</title><style>" + kReportStyle + "</style></head>\n<body><header><h1>" +
          isolated(data.title) +
          "</h1><button id=\"theme\" class=\"js\" type=\"button\">Dark / light</button></header><p class=\"source\">" +
-         isolated(data.source) + "</p><nav>" + links + "</nav>" + tiles(data, settings) + notes + body +
-         "<script type=\"application/json\" id=\"data\">" + json_for_script(script_data(data, clusters)) +
-         "</script>\n<script>" + kReportScript + "</script></body></html>\n";
+         isolated(data.source) + "</p><nav aria-label=\"Parts of the report\">" + links + "</nav>" +
+         tiles(data, settings) + notes + body + "<script type=\"application/json\" id=\"data\">" +
+         json_for_script(script_data(data, clusters)) + "</script>\n<script>" + kReportScript +
+         "</script></body></html>\n";
 }
 
 }  // namespace bdc::host

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -9,7 +10,7 @@
 namespace bdc::host {
 namespace {
 
-constexpr std::size_t kMostClasses = 60;
+constexpr std::size_t kMostClasses = 80, kMostConfusions = 4;
 constexpr double kDecades = 3;  // letters run from 0.001 to 1
 
 /// The classes shown: all, or the most used ones, in their own order.
@@ -50,6 +51,29 @@ Json letters_of(const AnnotatorPosteriors& p, const std::vector<std::size_t>& sh
       letters += letter((own + count(j, l)) / (prior + total));
     }
     out[std::to_string(row)] = letters;
+  }
+  return out;
+}
+
+/// The most frequent confusions, [true row, given column, expected count, times the true class was met] each.
+template <class Count>
+Json confusions_of(std::size_t J, const std::vector<std::size_t>& shown, const Count& count) {
+  std::vector<std::array<double, 4>> wrong;
+  for (std::size_t row = 0; row < shown.size(); ++row) {
+    double met = 0;
+    for (std::size_t l = 0; l < J; ++l) met += count(shown[row], l);
+    for (std::size_t column = 0; column < shown.size(); ++column) {
+      const double times = count(shown[row], shown[column]);
+      if (row != column && times >= 0.5) {
+        wrong.push_back({static_cast<double>(row), static_cast<double>(column), times, met});
+      }
+    }
+  }
+  std::stable_sort(wrong.begin(), wrong.end(), [](const auto& a, const auto& b) { return a[2] > b[2]; });
+  if (wrong.size() > kMostConfusions) wrong.resize(kMostConfusions);
+  Json out = Json::array();
+  for (const auto& w : wrong) {
+    out.push_back({static_cast<int>(w[0]), static_cast<int>(w[1]), std::lround(w[2]), std::lround(w[3])});
   }
   return out;
 }
@@ -103,11 +127,12 @@ Json script_data(const ReportData& data, const AnnotatorClusters& clusters) {
     std::array<double, 4> deviation{};
     const auto precision = box.precision();
     for (std::size_t i = 0; i < 4; ++i) deviation[i] = 1 / std::sqrt(precision[i]);
-    out["annotators"].push_back(
-        {{"n", annotator_name(p.annotators[k])},
-         {"m", short_numbers(box.mean)},
-         {"s", short_numbers(deviation)},
-         {"c", letters_of(p, shown, [&](std::size_t j, std::size_t l) { return dense[j * J + l]; })}});
+    const auto count = [&](std::size_t j, std::size_t l) { return dense[j * J + l]; };
+    out["annotators"].push_back({{"n", annotator_name(p.annotators[k])},
+                                 {"m", short_numbers(box.mean)},
+                                 {"s", short_numbers(deviation)},
+                                 {"t", confusions_of(J, shown, count)},
+                                 {"c", letters_of(p, shown, count)}});
   }
   return out;
 }

@@ -34,29 +34,44 @@ std::string tick_text(double v, double step) {
   return fixed(std::fabs(v) < step * 1e-6 ? 0 : v / unit, decimals) + (unit == 1e6 ? "M" : unit == 1e3 ? "k" : "");
 }
 
-/// Round numbers inside an axis, each with its text.
-std::vector<std::pair<double, std::string>> ticks_of(double low, double high, int count) {
-  const auto ticks = round_ticks(low, high, count);
+/// Where an axis has a grid line, and the text there.
+using Ticks = std::vector<std::pair<double, std::string>>;
+
+/// Round numbers inside an axis; `whole`: no fractions.
+Ticks ticks_of(double low, double high, int count, bool whole = false) {
+  auto ticks = round_ticks(low, high, count);
+  if (whole && ticks.size() > 1 && ticks[1] - ticks[0] < 1) {
+    ticks.clear();
+    for (double t = std::ceil(low); t <= high; ++t) ticks.push_back(t);
+  }
   const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : 1, air = 1e-9 * (high - low);
-  std::vector<std::pair<double, std::string>> out;
+  Ticks out;
   for (const double t : ticks) {
     if (t >= low - air && t <= high + air) out.emplace_back(t, tick_text(t, step));
   }
   return out;
 }
 
+/// A text at an axis, shortened to so many characters; the tooltip has the whole.
+std::string label(const std::string& text, std::size_t most) {
+  const std::string cut = shortened(text, most);
+  return cut == text ? escape_html(text) : escape_html(cut) + "<title>" + escape_html(text) + "</title>";
+}
+
+/// x_space: characters that fit below a tick of x.
 std::string frame(const Axis& x, const Axis& y, const std::string& title, const std::string& x_label,
-                  const std::string& y_label, int width, int height) {
+                  const std::string& y_label, int width, int height, const Ticks& x_ticks, std::size_t x_space) {
   std::string out = "<svg class=\"chart\" role=\"img\" viewBox=\"0 0 " + std::to_string(width) + " " +
                     std::to_string(height) + "\"><title>" + escape_html(title) + "</title><text class=\"t\" x=\"" +
-                    at(x.from) + "\" y=\"18\">" + escape_html(title) + "</text>";
-  for (const auto& [t, text] : ticks_of(y.low, y.high, 5)) {
+                    at(x.from) + "\" y=\"18\">" + label(title, static_cast<std::size_t>(width / 8)) + "</text>";
+  for (const auto& [t, text] : ticks_of(y.low, y.high, 7)) {
     out += "<path class=\"g\" d=\"M" + at(x.from) + " " + at(y.place(t)) + "H" + at(x.to) +
            "\"/><text class=\"l e\" x=\"" + at(x.from - 6) + "\" y=\"" + at(y.place(t) + 4) + "\">" + text + "</text>";
   }
-  for (const auto& [t, text] : ticks_of(x.low, x.high, 6)) {
+  for (const auto& [t, text] : x_ticks) {
     out += "<path class=\"g\" d=\"M" + at(x.place(t)) + " " + at(y.from) + "V" + at(y.to) +
-           "\"/><text class=\"l m\" x=\"" + at(x.place(t)) + "\" y=\"" + at(y.from + 16) + "\">" + text + "</text>";
+           "\"/><text class=\"l m x\" x=\"" + at(x.place(t)) + "\" y=\"" + at(y.from + 16) + "\">" +
+           label(text, x_space) + "</text>";
   }
   out += "<text class=\"l m\" x=\"" + at((x.from + x.to) / 2) + "\" y=\"" + at(y.from + 33) + "\">" +
          escape_html(x_label) + "</text>";
@@ -66,6 +81,14 @@ std::string frame(const Axis& x, const Axis& y, const std::string& title, const 
            escape_html(y_label) + "</text>";
   }
   return out;
+}
+
+/// The mark of series n: shapes differ, so that colour is not alone.
+std::string mark(std::size_t n, double x, double y, const std::string& tooltip) {
+  const std::string title = tooltip.empty() ? "" : "<title>" + escape_html(tooltip) + "</title>";
+  if (n % 4 == 0) return "<circle cx=\"" + at(x) + "\" cy=\"" + at(y) + "\" r=\"4\">" + title + "</circle>";
+  static constexpr const char* kShapes[] = {"", "m-4-4h8v8h-8z", "m0-5.5l5.5 5.5-5.5 5.5-5.5-5.5z", "m0-5l5 9h-10z"};
+  return "<path class=\"k\" d=\"M" + at(x) + " " + at(y) + kShapes[n % 4] + "\">" + title + "</path>";
 }
 
 /// A range that is not empty and has some air.
@@ -90,33 +113,50 @@ std::string svg_lines(const SvgChart& chart) {
     }
   }
   if (count == 0) return "<p class=\"none\">" + escape_html(chart.title) + ": no values</p>";
+  const std::size_t names = chart.x_names.size();
+  if (names > 0) x_low = 0.5, x_high = static_cast<double>(names) + 0.5;
   if (x_low == x_high) x_low -= 0.5, x_high += 0.5;
   const auto y_range = chart.y_range ? *chart.y_range : padded(y_low, y_high);
   const Axis x{x_low, x_high, kLeft, chart.width - kRight},
       y{y_range.first, y_range.second, chart.height - kBottom, kTop};
-  std::string out = frame(x, y, chart.title, chart.x_label, chart.y_label, chart.width, chart.height);
+  Ticks ticks = names > 0 ? Ticks() : ticks_of(x_low, x_high, 6, chart.whole_x);
+  for (std::size_t n = 0; n < names; ++n) ticks.emplace_back(static_cast<double>(n + 1), chart.x_names[n]);
+  const auto space =
+      static_cast<std::size_t>((x.to - x.from) / 6.5 / static_cast<double>(std::max<std::size_t>(1, names)));
+  std::string out = frame(x, y, chart.title, chart.x_label, chart.y_label, chart.width, chart.height, ticks,
+                          std::max<std::size_t>(8, space));
+  const auto count_of_lines = static_cast<double>(chart.lines.size());
   for (std::size_t n = 0; n < chart.lines.size(); ++n) {
     const PlotLine& line = chart.lines[n];
+    const double aside = 0.6 * ((static_cast<double>(n) + 0.5) / count_of_lines - 0.5);
     std::string path, dots;
     for (std::size_t i = 0; i < line.x.size(); ++i) {
       if (!std::isfinite(line.x[i]) || !std::isfinite(line.y[i])) continue;
+      const auto which = static_cast<std::size_t>(line.x[i]);
+      const std::string where = names > 0 ? chart.x_names[which - 1] : brief(line.x[i], 6),
+                        tooltip = line.name + ", " + chart.x_label + " " + where + ": " + brief(line.y[i], 8);
+      if (names > 0) {
+        dots += mark(n, x.place(line.x[i] + aside), y.place(line.y[i]), tooltip);
+        continue;
+      }
       const std::string px = at(x.place(line.x[i])), py = at(y.place(line.y[i]));
       path += (path.empty() ? "M" : "L") + px + " " + py;
       if (chart.markers && line.x.size() <= kMostMarkers) {
-        dots += "<circle cx=\"" + px + "\" cy=\"" + py + "\" r=\"2.5\"><title>" + escape_html(line.name) + ", " +
-                escape_html(chart.x_label) + " " + brief(line.x[i], 6) + ": " + brief(line.y[i], 5) +
+        dots += "<circle cx=\"" + px + "\" cy=\"" + py + "\" r=\"2.5\"><title>" + escape_html(tooltip) +
                 "</title></circle>";
       }
     }
-    if (!path.empty()) {
-      out += "<g class=\"s" + std::to_string(n % 8) + "\"><path class=\"d\" d=\"" + path + "\"/>" + dots + "</g>";
-    }
+    if (!path.empty()) path = "<path class=\"d\" d=\"" + path + "\"/>";
+    if (!path.empty() || !dots.empty()) out += "<g class=\"s" + std::to_string(n % 8) + "\">" + path + dots + "</g>";
   }
   out += "</svg>";
   if (chart.lines.size() > 1) {
     out += "<p class=\"legend\">";
     for (std::size_t n = 0; n < chart.lines.size(); ++n) {
-      out += "<span class=\"s" + std::to_string(n % 8) + "\"><i></i>" + isolated(chart.lines[n].name) + "</span> ";
+      out += "<span class=\"s" + std::to_string(n % 8) + "\" title=\"" + escape_html(chart.lines[n].name) +
+             "\"><svg class=\"key\" aria-hidden=\"true\" viewBox=\"0 0 24 12\">" +
+             (names > 0 ? mark(n, 12, 6, "") : "<path class=\"d\" d=\"M0 6H24\"/>") + "</svg>" +
+             isolated(chart.lines[n].name) + "</span> ";
     }
     out += "</p>";
   }
@@ -129,7 +169,7 @@ std::string svg_points(const std::string& title, const std::string& x_label, con
   constexpr int kWidth = 440, kHeight = 300;
   const Axis x{x_range.first, x_range.second, kLeft, kWidth - kRight},
       y{y_range.first, y_range.second, kHeight - kBottom, kTop};
-  std::string out = frame(x, y, title, x_label, y_label, kWidth, kHeight);
+  std::string out = frame(x, y, title, x_label, y_label, kWidth, kHeight, ticks_of(x.low, x.high, 6), 12);
   for (const SvgPoint& p : points) {
     if (!std::isfinite(p.x) || !std::isfinite(p.y)) continue;
     out += "<circle class=\"p s" + std::to_string(p.series % 8) + "\" cx=\"" + at(x.place(p.x)) + "\" cy=\"" +

@@ -16,9 +16,12 @@ struct SvgChart {
   std::optional<std::pair<double, double>> y_range;  ///< otherwise from the data
   bool markers = true;                               ///< a point with a tooltip at every value, when they are not many
   int width = 440, height = 260;
+  bool whole_x = false;                   ///< ticks of x at whole numbers only
+  std::vector<std::string> x_names = {};  ///< x = 1, 2, ... are these things: points beside each other instead of lines
 };
 
-/// A line chart with axes, grid and legend. Points that are not finite are left out; a chart without any point says so.
+/// A line chart with axes, grid and legend; lines differ in their dashes too. Points that are not finite are left out;
+/// a chart without any point says so.
 [[nodiscard]] std::string svg_lines(const SvgChart& chart);
 
 struct SvgPoint {

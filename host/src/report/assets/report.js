@@ -17,62 +17,96 @@
     g.font = '10px system-ui, sans-serif';
     return g;
   }
-  const cut = (text, most) => text.length > most ? text.slice(0, most - 1) + '…' : text;
+  // At most so many letters: of longer names the beginning and a little of the end, where numbers stand.
+  const cut = (text, most) => {
+    const letters = [...text];
+    return letters.length > most ? letters.slice(0, most - 6).join('') + '…' + letters.slice(-5).join('') : text;
+  };
+  // A name inside a sentence, kept from turning it round.
+  const isolated = (name) => '\u2068' + cut(name, 40) + '\u2069';
 
-  // Rows: true class; columns: given class; one letter is a probability from 0.001 to 1 on a log scale.
+  // A picture for those who do not see it: what it shows, in words.
+  function describe(canvas, words) {
+    canvas.setAttribute('role', 'img');
+    canvas.setAttribute('aria-label', words);
+  }
+
+  // Rows: true class; columns: given class; one letter is a probability from 0.001 to 1 on a log scale. As large as there
+  // is room for, but no smaller than that every class can be named: beyond that its box scrolls.
   function heatMap(canvas, rows) {
-    const names = data.classes, n = names.length, edge = Math.max(5, Math.min(52, Math.floor(300 / n)));
-    const left = n > 40 ? 14 : 72, top = n > 40 ? 14 : 62, g = prepare(canvas, left + n * edge + 4, top + n * edge + 26);
+    if (!canvas.parentNode.classList.contains('map-box')) {
+      const box = document.createElement('div');
+      box.className = 'map-box';
+      canvas.replaceWith(box);
+      box.append(canvas);
+      if (data.classes.length > 30) box.closest('.cards').classList.add('wide');
+      if (data.classes.length > 15) box.tabIndex = 0;
+    }
+    const names = data.classes.map((name) => cut(name, 16)), n = names.length, steep = n > 15 ? Math.PI / 2 : Math.PI / 3;
+    let g = prepare(canvas, 10, 10);
+    const widths = names.map((name) => g.measureText(name).width), longest = Math.max(...widths);
+    const left = Math.ceil(longest) + 8, top = Math.ceil(longest * Math.sin(steep)) + 16, room = canvas.parentNode.clientWidth || 340;
+    const beyond = (edge) => Math.ceil(Math.max(4, ...widths.map((w, i) => w * Math.cos(steep) + 6 - (n - i - .5) * edge)));
+    let edge = Math.max(11, Math.min(52, Math.floor((room - left - 4) / n)));
+    while (edge > 11 && left + n * edge + beyond(edge) > room) --edge;
+    const wide = left + n * edge + beyond(edge), gap = edge > 8 ? 1 : 0;
+    g = prepare(canvas, wide, top + n * edge + 26);
     const low = style('--heat0').split(',').map(Number), high = style('--heat1').split(',').map(Number);
     const colour = (t) => 'rgb(' + low.map((v, i) => Math.round(v + (high[i] - v) * t)).join(',') + ')';
+    const paper = style('--paper'), line = style('--line'), soft = style('--soft');
     for (let r = 0; r < n; ++r) {
       const letters = rows[r];
       for (let c = 0; c < n; ++c) {
-        g.fillStyle = letters ? colour(LETTERS.indexOf(letters[c]) / 63) : style('--paper');
-        g.fillRect(left + c * edge, top + r * edge, edge - (edge > 8 ? 1 : 0), edge - (edge > 8 ? 1 : 0));
+        g.fillStyle = letters ? colour(LETTERS.indexOf(letters[c]) / 63) : paper;
+        g.fillRect(left + c * edge, top + r * edge, edge - gap, edge - gap);
       }
       if (!letters) {
-        g.strokeStyle = style('--line');
+        g.strokeStyle = line;
         g.beginPath();
         g.moveTo(left, top + (r + .5) * edge);
         g.lineTo(left + n * edge, top + (r + .5) * edge);
         g.stroke();
       }
     }
-    g.fillStyle = style('--soft');
-    if (n <= 40) {
-      g.textBaseline = 'middle';
-      for (let i = 0; i < n; ++i) {
-        if (edge < 9 && i % 2) continue;
-        g.textAlign = 'right';
-        g.fillText(cut(names[i], 12), left - 4, top + (i + .5) * edge);
-        g.save();
-        g.translate(left + (i + .5) * edge, top - 4);
-        g.rotate(-Math.PI / 3);
-        g.textAlign = 'left';
-        g.fillText(cut(names[i], 11), 0, 0);
-        g.restore();
-      }
+    g.fillStyle = soft;
+    g.textBaseline = 'middle';
+    for (let i = 0; i < n; ++i) {
+      g.textAlign = 'right';
+      g.fillText(names[i], left - 4, top + (i + .5) * edge);
+      g.save();
+      g.translate(left + (i + .5) * edge, top - 4);
+      g.rotate(-steep);
+      g.textAlign = 'left';
+      g.fillText(names[i], 0, 0);
+      g.restore();
     }
     const y = top + n * edge + 8, width = Math.min(120, n * edge);
     for (let i = 0; i < width; ++i) {
       g.fillStyle = colour(i / width);
       g.fillRect(left + i, y, 1, 7);
     }
-    g.fillStyle = style('--soft');
+    g.fillStyle = soft;
     g.textBaseline = 'top';
     g.textAlign = 'left';
     g.fillText('0.001', left, y + 8);
     g.textAlign = 'right';
     g.fillText('1', left + width, y + 8);
-    canvas.title = 'rows: true class; columns: class given';
     canvas.onmousemove = (e) => {
-      const scale = canvas.clientWidth ? (left + n * edge + 4) / canvas.clientWidth : 1;
+      const scale = canvas.clientWidth ? wide / canvas.clientWidth : 1;
       const c = Math.floor((e.offsetX * scale - left) / edge), r = Math.floor((e.offsetY * scale - top) / edge);
       if (c < 0 || r < 0 || c >= n || r >= n) { canvas.title = ''; return; }
       const p = rows[r] && Math.pow(10, DECADES * (LETTERS.indexOf(rows[r][c]) / 63 - 1));
-      canvas.title = names[r] + ' called ' + names[c] + ': ' + (rows[r] ? (p <= .00105 ? 'at most 0.001' : p.toPrecision(2)) : 'never met');
+      canvas.title = data.classes[r] + ' called ' + data.classes[c] + ': ' + (rows[r] ? (p <= .00105 ? 'at most 0.001' : p.toPrecision(2)) : 'never met');
     };
+  }
+  const key = () => 'Rows: true class; columns: class given. Struck rows: never met.' + (data.classes.length < data.all_classes
+    ? ' The ' + data.classes.length + ' most used of ' + data.all_classes + ' classes.' : '');
+
+  // What the map of one annotator says, in words.
+  function confusions(who) {
+    if (!who.t.length) return 'No class is mistaken for another.';
+    return 'Most frequent confusions: ' + who.t.map(([truth, given, times, met]) =>
+      isolated(data.classes[truth]) + ' called ' + isolated(data.classes[given]) + ' ' + times + ' of ' + met + ' times').join('; ') + '.';
   }
 
   // Four densities below each other.
@@ -134,41 +168,95 @@
     for (const row of document.querySelectorAll('#annotator-table tr.chosen')) row.classList.remove('chosen');
     const row = document.querySelector('#annotator-table tr[data-k="' + k + '"]');
     if (row) row.classList.add('chosen');
-    if (data.classes.length > 1) heatMap($('one-confusion'), who.c); else $('one-confusion').parentNode.style.display = 'none';
-    $('one-note').textContent = data.classes.length < data.all_classes
-      ? 'The ' + data.classes.length + ' most used of ' + data.all_classes + ' classes. Struck rows: never met.'
-      : 'Rows: true class; columns: class given. Struck rows: never met.';
+    if (data.classes.length > 1) {
+      heatMap($('one-confusion'), who.c);
+      describe($('one-confusion'), 'Confusion of ' + isolated(who.n) + '. ' + confusions(who));
+      $('one-note').textContent = confusions(who) + ' ' + key();
+    } else {
+      $('one-confusion').closest('.card').style.display = 'none';
+    }
     gaussians($('one-box'), who, data.groups[data.groups.length - 1]);
+    describe($('one-box'), 'Box errors of ' + isolated(who.n) + ', mean ± deviation: ' +
+      data.errors.map((name, i) => name + ' ' + who.m[i] + ' ± ' + who.s[i]).join(', '));
   }
 
   function draw() {
-    for (const canvas of document.querySelectorAll('canvas.confusion')) heatMap(canvas, data.groups[canvas.dataset.group].c);
+    for (const canvas of document.querySelectorAll('canvas.confusion')) {
+      heatMap(canvas, data.groups[canvas.dataset.group].c);
+      if (canvas.hasAttribute('role')) continue;
+      const card = canvas.closest('.card'), note = document.createElement('p');
+      describe(canvas, 'Confusion of ' + card.querySelector('h4').textContent + '; its most common confusions stand in the table above');
+      note.className = 'note';
+      note.textContent = key();
+      card.append(note);
+    }
     choose(chosen);
   }
 
-  // Sorting: numbers by value, text by letters; a second click turns the order round.
+  // Sorting: numbers by value, names with their numbers by value too; a second click turns the order round; what is
+  // missing stays last.
+  const order = new Intl.Collator(undefined, {numeric: true});
   for (const table of document.querySelectorAll('#annotator-table, #relabel-table, #experiment-table')) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
-      head.classList.add('sortable');
-      head.tabIndex = 0;
-      const numeric = head.classList.contains('n');
-      const sort = () => {
-        const down = head.getAttribute('aria-sort') ? head.getAttribute('aria-sort') === 'ascending' : numeric;
-        for (const other of heads) other.removeAttribute('aria-sort');
+      const numeric = head.classList.contains('n'), button = document.createElement('button');
+      button.type = 'button';
+      button.append(...head.childNodes);
+      head.append(button);
+      head.setAttribute('aria-sort', 'none');
+      head.addEventListener('click', () => {
+        const before = head.getAttribute('aria-sort'), down = before === 'none' ? numeric : before === 'ascending';
+        for (const other of heads) other.setAttribute('aria-sort', 'none');
         head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-        const value = (row) => {
-          const text = row.cells[column].textContent;
-          if (!numeric) return text;
-          const number = parseFloat(text);
-          return Number.isNaN(number) ? -Infinity : number;
-        };
+        const value = (row) => numeric ? parseFloat(row.cells[column].textContent) : row.cells[column].textContent;
+        const missing = (v) => numeric ? Number.isNaN(v) : v === '' || v === '–';
         const rows = [...table.tBodies[0].rows].map((row) => [value(row), row]);
-        rows.sort(([a], [b]) => (numeric ? (a < b ? -1 : a > b ? 1 : 0) : a.localeCompare(b)) * (down ? -1 : 1));
+        rows.sort(([a], [b]) => missing(a) || missing(b) ? missing(a) - missing(b)
+          : (numeric ? a - b : order.compare(a, b)) * (down ? -1 : 1));
         table.tBodies[0].append(...rows.map(([, row]) => row));
-      };
-      head.addEventListener('click', sort);
-      head.addEventListener('keydown', (e) => { if (e.key === 'Enter') sort(); });
+      });
+    });
+  }
+
+  // For keyboards and readers of the screen: every heading is one, what scrolls can be scrolled with keys.
+  for (const head of document.querySelectorAll('thead th')) head.scope = 'col';
+  for (const box of document.querySelectorAll('.scroll, table.small')) {
+    box.tabIndex = 0;
+    if (box.tagName !== 'DIV') continue;
+    box.setAttribute('role', 'region');
+    box.setAttribute('aria-label', 'Table: ' + box.closest('section').querySelector('h2').textContent);
+  }
+
+  // What the headings' tooltips say, for those without a mouse.
+  for (const table of document.querySelectorAll('table')) {
+    const heads = [...table.tHead.rows[0].cells].filter((head) => head.title);
+    if (!heads.length) continue;
+    const box = document.createElement('details'), summary = document.createElement('summary'), list = document.createElement('dl');
+    box.className = 'columns';
+    summary.textContent = 'What the columns mean';
+    for (const head of heads) {
+      list.append(document.createElement('dt'), document.createElement('dd'));
+      list.children[list.children.length - 2].textContent = head.textContent;
+      list.lastChild.textContent = head.title;
+    }
+    box.append(summary, list);
+    (table.closest('.scroll') || table).after(box);
+  }
+
+  // A click, or Enter, enlarges a picture of the gallery and makes it small again.
+  for (const panel of document.querySelectorAll('.panel')) {
+    panel.tabIndex = 0;
+    panel.setAttribute('role', 'button');
+    panel.setAttribute('aria-expanded', 'false');
+    const turn = () => {
+      panel.setAttribute('aria-expanded', String(panel.classList.toggle('large')));
+      if (panel.classList.contains('large')) panel.scrollIntoView({block: 'nearest'});
+    };
+    panel.addEventListener('click', turn);
+    panel.addEventListener('keydown', (e) => {
+      if (e.key !== 'Enter' && e.key !== ' ' && !(e.key === 'Escape' && panel.classList.contains('large'))) return;
+      e.preventDefault();
+      turn();
     });
   }
 
@@ -183,6 +271,26 @@
     draw();
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
+  let waiting = 0, drawnWidth = innerWidth;
+  addEventListener('resize', () => {
+    clearTimeout(waiting);
+    if (innerWidth !== drawnWidth) waiting = setTimeout(() => { drawnWidth = innerWidth; draw(); }, 150);
+  });
+
+  // On paper: light, and everything open.
+  let theme, closed = [];
+  addEventListener('beforeprint', () => {
+    theme = root.dataset.theme;
+    closed = [...document.querySelectorAll('details:not([open])')];
+    for (const box of closed) box.open = true;
+    root.dataset.theme = 'light';
+    draw();
+  });
+  addEventListener('afterprint', () => {
+    for (const box of closed) box.open = false;
+    if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
+    draw();
+  });
 
   if (data.annotators) {
     const options = document.createDocumentFragment();
