@@ -91,7 +91,8 @@ void check_new_folder(const std::string& folder) {
 
 /// Throws for what was asked of networks that the crowd does not have, or not asked of those it has.
 void check_network_flags(const Flags& flags, const CrowdSpec& spec) {
-  if (!flags.networks.empty() && fs::exists(flags.networks) && !fs::is_directory(flags.networks)) {
+  std::error_code ignored;
+  if (fs::exists(flags.networks, ignored) && !fs::is_directory(flags.networks, ignored)) {
     throw UserError(ExitCode::usage, flags.networks + ": expected a folder for networks, found a file");
   }
   const bool used = !spec.network_skills().empty();

@@ -354,7 +354,7 @@ TEST(CocoResults, FromAPipeCategoriesThatComeTooLateAreAnError) {
     std::istream in(&pipe);
     static_cast<void>(bdc::parse_predictions(in, "p.json", data));
   };
-  EXPECT_EQ(error_of([&] { read(R"([{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}])"); }), "");
+  EXPECT_NO_THROW(read(R"([{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}])"));
   EXPECT_NE(error_of([&] {
               read(R"([{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}])");
             }).find("expected them before the annotations"),

@@ -200,8 +200,9 @@ std::vector<CrowdMember> detector(const std::string& results, double min_score =
 
 TEST(Synth, ADetectorsResultsOnOtherImagesAreCountedAndNoneAtAllIsAnError) {
   const auto notes = [](const std::string& results, double min_score = 0.5) {
+    const auto members = detector(results, min_score);
     std::string out;
-    for (const std::string& note : detector(results, min_score)[0].notes) out += note + "\n";
+    for (const std::string& note : members[0].notes) out += note + "\n";
     return out;
   };
   const std::string here = R"({"image_id": 1, "category_id": 1, "bbox": [10, 20, 30, 40], "score": 0.6})",
