@@ -21,6 +21,8 @@
 namespace bdc {
 namespace {
 
+constexpr std::size_t kLongestName = 100;  // compared and shown in messages
+
 /// Reads records of a results list or of a COCO object and ties them to a data set's images and classes.
 class ResultFileReader {
  public:
@@ -111,12 +113,12 @@ class ResultFileReader {
     json_->begin_array();
     while (json_->next_element()) {
       const auto [id, name] = read_entry("name");
-      std::int32_t label = classes_.find(id);
-      // The same number may stand for another class in another file; names, where both have them, decide.
-      if (!name.empty() && (label < 0 || data_.classes[static_cast<std::size_t>(label)].name != name)) {
-        const auto same = std::find_if(data_.classes.begin(), data_.classes.end(),
-                                       [&, &wanted = name](const ClassRecord& c) { return c.name == wanted; });
-        if (same != data_.classes.end()) label = static_cast<std::int32_t>(same - data_.classes.begin());
+      const std::int32_t same_id = classes_.find(id), label = label_named(name, same_id);
+      if (label < 0 && !name.empty()) unknown_name_[id.shown()] = name;
+      if (record_seen_ && label != same_id) {
+        json_->fail_value(
+            "the categories stand behind the annotations and have other ids than the data's; "
+            "expected them before the annotations");
       }
       label_of_id_[id.shown()] = label;
       order_->push_back(label);
@@ -129,6 +131,38 @@ class ResultFileReader {
           "expected them before the annotations");
     }
     if (same) order_.reset();
+  }
+
+  /// The same number may stand for another class in another file: where both have names, these alone decide. A class
+  /// that is called like its number has none.
+  [[nodiscard]] std::int32_t label_named(const std::string& name, std::int32_t same_id) const {
+    const auto named = [&](std::size_t j) { return data_.classes[j].name == name; };
+    if (name.empty() || (same_id >= 0 && named(static_cast<std::size_t>(same_id)))) return same_id;
+    for (std::size_t j = 0; j < data_.classes.size(); ++j) {
+      if (named(j)) return static_cast<std::int32_t>(j);
+    }
+    if (same_id < 0) return -1;
+    const ClassRecord& other = data_.classes[static_cast<std::size_t>(same_id)];
+    const bool nameless = other.name.empty() || (other.id.is_integer && other.name == other.id.text);
+    return nameless ? same_id : -1;
+  }
+
+  /// "category_id 3 ("zebra") is not in the data (2 classes); nearest name "cebra"".
+  [[nodiscard]] std::string unknown_class(const RecordId& id) const {
+    if (!label_of_id_.empty() && label_of_id_.count(id.shown()) == 0) {
+      return "category_id " + id.shown() + " is not in the file's own list of categories";
+    }
+    const auto found = unknown_name_.find(id.shown());
+    const std::string name = found == unknown_name_.end() ? "" : found->second.substr(0, kLongestName);
+    std::string out = "category_id " + id.shown() + (name.empty() ? "" : " (" + in_quotes(name) + ")") +
+                      " is not in the data (" + std::to_string(data_.classes.size()) + " classes)";
+    std::string nearest;
+    std::size_t best = name.size() / 2 + 1;
+    for (const ClassRecord& c : data_.classes) {
+      const std::size_t distance = name.empty() ? best : edit_distance(name, c.name.substr(0, kLongestName));
+      if (distance < best) best = distance, nearest = c.name;
+    }
+    return nearest.empty() ? out : out + "; nearest name " + in_quotes(nearest);
   }
 
   /// An object's id and the text of one more member, "" when it has none. Leaves the rest out.
@@ -178,30 +212,34 @@ class ResultFileReader {
     }
   }
 
-  static std::int32_t find(const std::map<std::string, std::int32_t>& own, const IdTable& table, const RecordId& id) {
-    if (!own.empty()) {
-      const auto it = own.find(id.shown());
-      if (it != own.end()) return it->second;
-    }
-    return table.find(id);
+  [[nodiscard]] std::int32_t image_of(const RecordId& id) const {
+    const auto it = image_of_id_.find(id.shown());
+    return it == image_of_id_.end() ? images_.find(id) : it->second;
+  }
+
+  [[nodiscard]] std::int32_t label_of(const RecordId& id) const {
+    if (label_of_id_.empty()) return classes_.find(id);
+    const auto it = label_of_id_.find(id.shown());
+    return it == label_of_id_.end() ? -1 : it->second;
   }
 
   template <class Use>
   void read_record(const Use& use) {
     read_coco_record(*json_, record_);
-    const std::int32_t image = find(image_of_id_, images_, *record_.image_id);
+    record_seen_ = true;
+    const std::int32_t image = image_of(*record_.image_id);
     if (image < 0) {
-      if (options_.skip_unknown_images) return;
+      if (options_.skip_unknown_images) {
+        if (options_.skipped != nullptr) ++*options_.skipped;
+        return;
+      }
       const bool is_other = images_.find(*record_.image_id) >= 0;
       json_->fail_value("image_id " + record_.image_id->shown() +
                         (is_other ? " is another file in the data" : " is not in the data") + " (" +
                         std::to_string(data_.images.size()) + " images)");
     }
-    const std::int32_t label = find(label_of_id_, classes_, *record_.category_id);
-    if (label < 0) {
-      json_->fail_value("category_id " + record_.category_id->shown() + " is not in the data (" +
-                        std::to_string(data_.classes.size()) + " classes)");
-    }
+    const std::int32_t label = label_of(*record_.category_id);
+    if (label < 0) json_->fail_value(unknown_class(*record_.category_id));
     const auto& [x, y, w, h] = *record_.bbox;
     if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(w) || !std::isfinite(h) || !std::isfinite(x + w) ||
         !std::isfinite(y + h)) {
@@ -258,7 +296,8 @@ class ResultFileReader {
   std::optional<std::vector<std::int32_t>> order_;
   /// By the file's own ids, where it lists images and categories: what they are in the data, -1: nothing.
   std::map<std::string, std::int32_t> image_of_id_, label_of_id_;
-  bool probabilities_seen_ = false;
+  std::map<std::string, std::string> unknown_name_;  ///< by the file's ids: names that are not in the data
+  bool record_seen_ = false, probabilities_seen_ = false;
   CocoRecord record_;
   std::vector<double> probabilities_;
 };

@@ -125,7 +125,7 @@ ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSetti
   const std::string folder = settings.folder.string();
   std::error_code error;
   if (!fs::is_directory(settings.folder, error)) {
-    throw DataError((folder.empty() ? "(empty)" : folder) + ": no such image folder (data.images)");
+    throw DataError((folder.empty() ? "(empty)" : folder) + ": no such image folder (" + settings.setting + ")");
   }
   if (labels.images.empty()) throw DataError("the labels list no images");
   FileFinder finder(settings.folder);
@@ -159,15 +159,19 @@ ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSetti
         "\n  advice: boxes are pixels of the picture as viewers show it (EXIF orientation applied); use the "
         "pictures that were annotated");
   }
-  if (!missing.empty()) warnings_.push_back(folder + ": " + counted(missing, "of the labels not found, left out"));
+  const std::string left_out = settings.strict ? "" : ", left out";
+  if (!missing.empty()) warnings_.push_back(folder + ": " + counted(missing, "of the labels not found" + left_out));
   if (!several.empty()) {
-    warnings_.push_back(folder + ": " + counted(several, "of the labels left out, as several files have that name") +
+    const char* what = settings.strict ? "of the labels stand for several files"
+                                       : "of the labels left out, as several files have that name";
+    warnings_.push_back(folder + ": " + counted(several, what) +
                         "\n  advice: name them in the labels with their folders");
   }
-  if (!unreadable.empty()) warnings_.push_back(folder + ": " + counted(unreadable, "cannot be read, left out"));
+  if (!unreadable.empty()) warnings_.push_back(folder + ": " + counted(unreadable, "cannot be read" + left_out));
   if (kept.empty() || (settings.strict && !warnings_.empty())) {
-    throw DataError(join(warnings_, "\n") + (kept.empty() ? "\n  no image is left; is data.images the right folder?"
-                                                          : "\n  data.strict is on, so the run stops here"));
+    throw DataError(
+        join(warnings_, "\n") + "\n  " +
+        (kept.empty() ? "no image is left; is " + settings.setting + " the right folder?" : settings.why_strict));
   }
   labels_ = select_images(labels, kept);
   for (std::size_t n = 0; n < kept.size(); ++n) {

@@ -17,6 +17,8 @@ struct ImageFolderSettings {
   /// An image that is missing or broken stops the run; otherwise it is left out and named.
   bool strict = false;
   ImageLimits limits;
+  std::string setting = "data.images";  ///< names the folder in advice
+  std::string why_strict = "data.strict is on, so the run stops here";
 };
 
 /// Labels with the pictures in a folder.

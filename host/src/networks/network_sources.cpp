@@ -3,6 +3,8 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
+#include <algorithm>
+
 #include "frcnn/proposal_network.h"
 #include "networks/crop_classifier.h"
 #include "networks/region_proposals.h"
@@ -78,7 +80,11 @@ SkillSources network_sources(const CrowdSpec& spec, const Dataset& data, const N
   prepare_tensor_process(run.threads);
   SkillSources out;
   out.dirichlet_scale = settings.dirichlet_scale;
-  for (const std::string& skill : spec.network_skills()) {
+  const std::vector<std::string> skills = spec.network_skills();
+  const auto is_new = [&](const std::string& skill) { return !has_skill(run.folder, skill); };
+  if (!run.folder.empty() && std::count_if(skills.begin(), skills.end(), is_new) > 0)
+    prepare_networks_folder(run.folder);
+  for (const std::string& skill : skills) {
     std::optional<TrainedSkill> trained;
     if (!run.folder.empty()) {
       trained = load_skill(run.folder, skill, class_names(data.labels()), said_of(spec.networks, skill));

@@ -1,11 +1,14 @@
 #include "networks/skill_store.h"
 
 #include <torch/nn.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "app/user_error.h"
 #include "bdc/core/io/atomic_file.h"
+#include "files/checksum.h"
 #include "frcnn/proposal_network.h"
 #include "networks/region_proposals.h"
 #include "text/nearest.h"
@@ -17,6 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kFormat = "bdc_skill_networks";
+constexpr const char *kClassifier = "classifier.safetensors", *kRpn = "rpn.safetensors";
 
 [[noreturn]] void fail(const fs::path& file, const std::string& what) {
   throw UserError(ExitCode::data, file.string() + ": " + what);
@@ -40,13 +44,30 @@ void write_module(const fs::path& file, torch::nn::Module& module) {
   write_safetensors(file, {module_state(module), {{"format", kFormat}}});
 }
 
-void read_module(const fs::path& file, torch::nn::Module& module) {
+std::string checksum_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string block(1 << 20, '\0');
+  Checksum sum;
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
+    sum.add(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  return sum.text();
+}
+
+/// digests: by file name; a file that is not named there is not compared.
+void read_module(const fs::path& file, torch::nn::Module& module, const Json& digests) {
   if (!fs::is_regular_file(file)) fail(file, "is missing; remove the skill's folder to train its networks anew");
   const TensorFile content = read_safetensors(file);
   for (const auto& [name, tensor] : content.tensors) {
     if (tensor.is_floating_point() && !tensor.isfinite().all().item<bool>()) {
       fail(file, "tensor '" + printable(name, 100) + "' has values that are not finite");
     }
+  }
+  const std::string name = file.filename().string();
+  if (digests.contains(name) && digests[name] != checksum_of(file)) {
+    fail(file,
+         "is damaged: it is not what was written, by its digest in networks.json; remove the skill's folder to "
+         "train its networks anew");
   }
   try {
     load_module_state(module, content.tensors);
@@ -119,18 +140,36 @@ std::string difference(const Json& there, const Json& here, const std::string& a
 
 }  // namespace
 
+bool has_skill(const fs::path& folder, const std::string& skill) {
+  std::error_code ignored;
+  return fs::exists(folder_of(folder, skill), ignored);
+}
+
+void prepare_networks_folder(const fs::path& folder) {
+  const fs::path probe = folder / (".probe." + std::to_string(::getpid()));
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) fs::create_directory(probe, error);
+  if (error) {
+    throw UserError(ExitCode::failure, folder.string() + ": networks cannot be kept here: " + error.message() +
+                                           "; nothing was trained, name another folder");
+  }
+  fs::remove(probe, error);
+}
+
 void save_skill(const fs::path& folder, const std::string& skill, const TrainedSkill& trained) {
   const fs::path final_place = folder_of(folder, skill);
-  const Json json = {{"format", kFormat},
-                     {"version", 1},
-                     {"classes", trained.classes},
-                     {"settings", to_json(trained.settings)},
-                     {"confusion_counts", trained.counts}};
+  Json json = {{"format", kFormat},
+               {"version", 1},
+               {"classes", trained.classes},
+               {"settings", to_json(trained.settings)},
+               {"confusion_counts", trained.counts}};
   fs::create_directories(folder);
   AtomicFolder writing(final_place.string());
   const fs::path at = writing.path();
-  write_module(at / "classifier.safetensors", *trained.classifier.module);
-  write_module(at / "rpn.safetensors", *trained.rpn);
+  write_module(at / kClassifier, *trained.classifier.module);
+  write_module(at / kRpn, *trained.rpn);
+  for (const char* name : {kClassifier, kRpn}) json["digests"][name] = checksum_of(at / name);
   write_file_atomically(at / "networks.json", json.dump(1) + "\n");
   writing.commit();
 }
@@ -138,9 +177,10 @@ void save_skill(const fs::path& folder, const std::string& skill, const TrainedS
 std::optional<TrainedSkill> load_skill(const fs::path& folder, const std::string& skill,
                                        const std::vector<std::string>& classes, const Json& wanted) {
   const fs::path at = folder_of(folder, skill), file = at / "networks.json";
-  if (!fs::exists(at)) return std::nullopt;
+  if (!has_skill(folder, skill)) return std::nullopt;
   if (!fs::is_regular_file(file)) fail(file, "is missing; remove the skill's folder to train its networks anew");
   TrainedSkill out;
+  Json digests = Json::object();
   try {
     const Json json = read_json_file(file);
     if (!json.is_object() || json.value("format", Json()) != kFormat || json.value("version", Json()) != 1) {
@@ -151,6 +191,7 @@ std::optional<TrainedSkill> load_skill(const fs::path& folder, const std::string
     out.settings = parse_skill_networks(settings, file.string() + ": settings", SkillNetworks{});
     out.classes = classes;
     out.counts = counts_of(json, classes.size(), file);
+    if (json.contains("digests")) digests = member(json, "digests", is_object, "an object", file);
   } catch (const UserError& e) {
     throw UserError(ExitCode::data, e.what());  // the file is data, whoever noticed what is wrong with it
   }
@@ -160,9 +201,9 @@ std::optional<TrainedSkill> load_skill(const fs::path& folder, const std::string
     fail(file, "the networks were trained with other settings: " + other + "; use another folder");
   }
   out.classifier = make_classifier(out.settings.classifier, static_cast<std::int64_t>(classes.size() + 1));
-  read_module(at / "classifier.safetensors", *out.classifier.module);
+  read_module(at / kClassifier, *out.classifier.module, digests);
   out.rpn = make_proposal_network(out.settings.rpn);
-  read_module(at / "rpn.safetensors", *out.rpn);
+  read_module(at / kRpn, *out.rpn, digests);
   return out;
 }
 

@@ -1,6 +1,8 @@
 #include "synth/crowd_spec.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -13,7 +15,7 @@
 namespace bdc::host {
 namespace {
 
-constexpr double kMostAnnotators = 1000000;
+constexpr std::int64_t kMostAnnotators = 999999;  // of one skill
 
 const std::vector<std::string>& skills() {
   static const std::vector<std::string> names = {"expert", "average", "poor", "random"};
@@ -45,7 +47,7 @@ GroupSpec parse_group(const Json& json, const std::string& where, bool network) 
   if (out.skill.empty()) {
     config_error(where + ".skill", "expected one of " + join(skills()) + ", or a name of your own with its numbers");
   }
-  out.annotators = static_cast<std::int64_t>(s.number("annotators", 1, 0, kMostAnnotators));
+  out.annotators = s.integer("annotators", 1, 0, kMostAnnotators);
   out.coverage = s.number("coverage", 1, 1e-6, 1);
   out.network = network_kind(s, network);
   if (out.network) {
@@ -71,13 +73,20 @@ GroupSpec parse_group(const Json& json, const std::string& where, bool network) 
 ConfusionSpec parse_confusion(const Json& json, const std::string& where) {
   JsonSection s(json, where);
   ConfusionSpec out;
-  const std::string kind = s.text("kind", s.has("related") ? "related" : "neighbours");
+  out.where = where;
   const std::vector<std::string> kinds = {"neighbours", "uniform", "related"};
-  const auto found = std::find(kinds.begin(), kinds.end(), kind);
-  if (found == kinds.end()) config_error(where + ".kind", "'" + printable(kind) + "'" + did_you_mean(kind, kinds));
-  out.kind = static_cast<ConfusionRule::Kind>(found - kinds.begin());
+  const std::string kind = s.choice("kind", s.has("related") ? "related" : "neighbours", kinds);
+  out.kind = static_cast<ConfusionRule::Kind>(std::find(kinds.begin(), kinds.end(), kind) - kinds.begin());
+  for (const char* key : {"related", "share"}) {
+    if (s.has(key) && kind != "related") {
+      config_error(s.at(key), "has no meaning for the kind '" + kind + "'; leave it out, or the kind be \"related\"");
+    }
+  }
   out.related_share = s.number("share", out.related_share, 0, 1);
   const auto sets = s.list("related");
+  if (kind == "related" && sets.empty()) {
+    config_error(s.at("related"), "expected sets of classes that are taken for each other, found none");
+  }
   for (std::size_t n = 0; n < sets.size(); ++n) {
     std::vector<std::string> names;
     if (!sets[n]->is_array())
@@ -86,6 +95,7 @@ ConfusionSpec parse_confusion(const Json& json, const std::string& where) {
       if (!name.is_string()) config_error(s.element("related", n), "expected class names, found " + type_of(name));
       names.push_back(name.get<std::string>());
     }
+    if (names.size() < 2) config_error(s.element("related", n), "expected at least two class names");
     out.related.push_back(std::move(names));
   }
   s.finish();
@@ -104,7 +114,49 @@ DetectorSpec parse_detector(const Json& json, const std::string& where) {
   return out;
 }
 
+/// Annotators of each skill, over all groups.
+std::map<std::string, std::int64_t> annotators_of(const CrowdSpec& spec) {
+  std::map<std::string, std::int64_t> out;
+  for (const GroupSpec& g : spec.groups) out[g.skill] += g.annotators;
+  return out;
+}
+
+/// Throws unless the crowd has members, not too many of a skill, each with a name of its own.
+void check_members(const CrowdSpec& spec, const std::string& source) {
+  std::int64_t all = 0;
+  for (const auto& [skill, annotators] : annotators_of(spec)) {
+    all += annotators;
+    if (annotators > kMostAnnotators) {
+      config_error(source + ".groups", "expected at most " + std::to_string(kMostAnnotators) +
+                                           " annotators of skill '" + printable(skill) + "', found " +
+                                           std::to_string(annotators));
+    }
+  }
+  if (all == 0 && spec.detectors.empty()) {
+    config_error(source, spec.groups.empty() ? "expected a preset, groups or detectors, found none"
+                                             : "its groups have no annotators and there is no detector");
+  }
+  const std::string twice = name_given_twice(spec);
+  if (!twice.empty()) {
+    config_error(source + ".detectors", "'" + printable(twice) + "' is the name of two annotators; choose another");
+  }
+}
+
 }  // namespace
+
+std::string name_given_twice(const CrowdSpec& spec) {
+  const auto groups = annotators_of(spec);
+  std::set<std::string> names;
+  for (const DetectorSpec& d : spec.detectors) {
+    const auto dash = d.name.rfind('-');
+    const std::string number = dash == std::string::npos ? "" : d.name.substr(dash + 1);
+    const auto group = groups.find(d.name.substr(0, dash));
+    const std::int64_t n = std::strtoll(number.c_str(), nullptr, 10);
+    const bool of_group = group != groups.end() && n >= 1 && n <= group->second && std::to_string(n) == number;
+    if (of_group || !names.insert(d.name).second) return d.name;
+  }
+  return "";
+}
 
 SkillNumbers skill_numbers(const std::string& skill) {
   if (skill == "expert") return {0.95, 0.10, 0.74, 0.04};
@@ -154,14 +206,16 @@ void use_networks(CrowdSpec& spec, const std::string& source) {
 
 CrowdSpec parse_crowd_spec(const Json& json, const std::string& source) {
   JsonSection s(json, source);
-  const std::string preset = s.text("preset", "");
-  CrowdSpec out = preset.empty() ? CrowdSpec{} : crowd_preset(preset);
+  CrowdSpec out;
+  if (s.has("preset")) {
+    if (s.has("groups")) config_error(source, "has a preset and groups, which both name a crowd; choose one");
+    out = crowd_preset(s.choice("preset", "", crowd_presets()));
+  }
   const bool network = network_kind(s, false);
   if (s.has("networks")) {
     out.networks = json["networks"];
     (void)parse_network_settings(out.networks, s.at("networks"), "small", 0);
   }
-  if (s.has("groups")) out.groups.clear();
   const auto groups = s.list("groups"), detectors = s.list("detectors");
   for (std::size_t n = 0; n < groups.size(); ++n)
     out.groups.push_back(parse_group(*groups[n], s.element("groups", n), network));
@@ -175,8 +229,7 @@ CrowdSpec parse_crowd_spec(const Json& json, const std::string& source) {
   if (s.has("confusion")) out.confusion = parse_confusion(json["confusion"], s.at("confusion"));
   out.cover_all = s.boolean("cover_all", false);
   s.finish();
-  if (out.groups.empty() && out.detectors.empty())
-    config_error(source, "expected a preset, groups or detectors, found none");
+  check_members(out, source);
   return out;
 }
 
@@ -184,17 +237,17 @@ ConfusionRule resolve_confusion(const ConfusionSpec& spec, const std::vector<std
   ConfusionRule out;
   out.kind = spec.kind;
   out.related_share = spec.related_share;
+  const std::string where = spec.where + ".related: class '";
   std::set<std::string> used;
   for (const auto& set : spec.related) {
     std::vector<std::int32_t> labels;
     for (const auto& name : set) {
       const auto found = std::find(classes.begin(), classes.end(), name);
       if (found == classes.end()) {
-        throw DataError("confusion.related: class '" + printable(name) + "' is not in the truth" +
-                        did_you_mean(name, classes));
+        throw DataError(where + printable(name) + "' is not in the truth" + did_you_mean(name, classes));
       }
       if (!used.insert(name).second) {
-        throw DataError("confusion.related: class '" + printable(name) + "' stands twice; it can be in one set");
+        throw DataError(where + printable(name) + "' stands twice; it can be in one set");
       }
       labels.push_back(static_cast<std::int32_t>(found - classes.begin()));
     }

@@ -30,6 +30,7 @@ struct ConfusionSpec {
   ConfusionRule::Kind kind = ConfusionRule::Kind::neighbours;
   std::vector<std::vector<std::string>> related;
   double related_share = 0.8;
+  std::string where = "confusion";  ///< names it in messages
 };
 
 /// A crowd to simulate.
@@ -43,6 +44,10 @@ struct CrowdSpec {
   /// Skills whose networks are needed: of groups that annotate with networks and do not guess. Each once, in order.
   [[nodiscard]] std::vector<std::string> network_skills() const;
 };
+
+/// The first name of a detector that another member has, too: of an earlier detector, or of a group as "expert-1".
+/// "" when all names differ.
+[[nodiscard]] std::string name_given_twice(const CrowdSpec& spec);
 
 /// All groups annotate with networks. Throws UserError (exit 3) for a group with a name of its own that the spec's
 /// networks do not describe.
@@ -58,8 +63,8 @@ void use_networks(CrowdSpec& spec, const std::string& source);
 [[nodiscard]] std::vector<std::string> crowd_presets();
 
 /// A spec as JSON (docs/synth.md): {"preset"?, "kind"?, "groups", "detectors", "confusion", "cover_all", "networks"}.
-/// `source` names it in
-/// messages. Throws UserError (exit 3) for unknown keys and values out of range.
+/// `source` names it in messages. Throws UserError (exit 3) for unknown keys, values out of range, members of one name
+/// and a crowd without members.
 [[nodiscard]] CrowdSpec parse_crowd_spec(const Json& json, const std::string& source);
 
 /// Classes by index. Throws DataError for a name that is not among them, or that stands in two sets.

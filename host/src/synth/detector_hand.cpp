@@ -1,13 +1,17 @@
 #include "synth/detector_hand.h"
 
+#include <algorithm>
+
+#include "bdc/core/error.h"
 #include "bdc/core/io/coco.h"
+#include "config/json_file.h"
 
 namespace bdc::host {
 namespace {
 
-class DetectorHand : public Hand {
+class ResultsHand : public Hand {
  public:
-  explicit DetectorHand(std::vector<std::vector<Drawing>> drawings) : drawings_(std::move(drawings)) {}
+  explicit ResultsHand(std::vector<std::vector<Drawing>> drawings) : drawings_(std::move(drawings)) {}
   void draw(const CrowdData&, std::size_t image, Random&, std::vector<Drawing>& out) const override {
     out.insert(out.end(), drawings_[image].begin(), drawings_[image].end());
   }
@@ -16,18 +20,57 @@ class DetectorHand : public Hand {
   std::vector<std::vector<Drawing>> drawings_;
 };
 
+/// The part of a box that is in the image; not valid when there is none. An image without a size clips nothing.
+Box clipped(const Box& b, const ImageRecord& image) {
+  if (image.width <= 0 || image.height <= 0) return b;
+  return {std::max(b.x1, 0.0), std::max(b.y1, 0.0), std::min<double>(b.x2, image.width),
+          std::min<double>(b.y2, image.height)};
+}
+
+/// "12 of 50 results".
+std::string share(std::size_t part, std::size_t of) {
+  return std::to_string(part) + " of " + std::to_string(of) + (of == 1 ? " result" : " results");
+}
+
 }  // namespace
 
-std::shared_ptr<const Hand> make_detector_hand(const std::string& results, const CrowdData& data, double min_score) {
+DetectorHand make_detector_hand(const std::string& results, const CrowdData& data, double min_score) {
   std::vector<std::vector<Drawing>> drawings(data.images.size());
+  std::size_t elsewhere = 0, here = 0, good = 0, outside = 0;
   ResultOptions options;
   options.skip_unknown_images = true;
+  options.skipped = &elsewhere;
   scan_coco_results(results, data, options, [&](const CocoResult& r) {
-    if (r.score < min_score) return;
-    const auto& b = r.xywh;
-    drawings[static_cast<std::size_t>(r.image)].push_back({{b[0], b[1], b[0] + b[2], b[1] + b[3]}, r.label});
+    ++here;
+    if (!(r.score >= min_score)) return;
+    ++good;
+    const auto image = static_cast<std::size_t>(r.image);
+    const auto& [x, y, w, h] = r.xywh;
+    const Box box = clipped({x, y, x + w, y + h}, data.images[image]);
+    if (box.valid()) {
+      drawings[image].push_back({box, r.label});
+    } else {
+      ++outside;
+    }
   });
-  return std::make_shared<DetectorHand>(std::move(drawings));
+  const std::size_t all = here + elsewhere;
+  if (here == 0 && elsewhere > 0) {
+    throw DataError(results + ": none of its results (" + std::to_string(elsewhere) +
+                    ") is on an image of the truth, neither by id nor by file name\n  advice: run the detector on the "
+                    "truth's images, and use their ids or file names");
+  }
+  DetectorHand out;
+  if (elsewhere > 0) {
+    out.notes.push_back(results + ": " + share(elsewhere, all) + " are on images that the truth does not have");
+  }
+  if (good == 0) {
+    const std::string limit = Json(min_score).dump();
+    out.notes.push_back(results + (all == 0 ? ": has no results" : ": no result has a score of at least " + limit) +
+                        "; this annotator draws nothing");
+  }
+  if (outside > 0) out.notes.push_back(results + ": " + share(outside, all) + " lie outside their images, left out");
+  out.hand = std::make_shared<ResultsHand>(std::move(drawings));
+  return out;
 }
 
 }  // namespace bdc::host

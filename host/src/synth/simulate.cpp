@@ -116,7 +116,9 @@ std::vector<CrowdMember> make_members(const CrowdSpec& spec, const CrowdData& la
     member.self.name = detector.name;
     member.self.skill = "detector";
     member.self.coverage = detector.coverage;
-    member.hand = make_detector_hand(detector.file, labels, detector.min_score);
+    DetectorHand made = make_detector_hand(detector.file, labels, detector.min_score);
+    member.hand = made.hand;
+    member.notes = std::move(made.notes);
     out.push_back(std::move(member));
   }
   return out;

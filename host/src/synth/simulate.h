@@ -15,7 +15,8 @@ namespace bdc::host {
 struct CrowdMember {
   SimulatedAnnotator self;
   std::shared_ptr<const Hand> hand;
-  std::uint64_t stream = 0;  ///< tells this member's random numbers from others'; no two members may share it
+  std::uint64_t stream = 0;          ///< tells this member's random numbers from others'; no two members may share it
+  std::vector<std::string> notes{};  ///< for the user: what of a detector's results was left out
 };
 
 /// By skill: the networks of groups that annotate with them.

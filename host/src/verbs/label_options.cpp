@@ -16,6 +16,19 @@ std::vector<std::string> names_of_formats(bool writable_only) {
   return names;
 }
 
+std::shared_ptr<ReadOptions> add_reading_options(CLI::App& verb, const char* format_flag) {
+  auto options = std::make_shared<ReadOptions>();
+  verb.add_option(format_flag, options->format, "format of the labels; detected when left out")
+      ->type_name("NAME")
+      ->check(known_format(false));
+  verb.add_option("--sizes", options->sizes_csv, "image sizes: a CSV of image,width,height")->type_name("FILE");
+  verb.add_option("--image-folder", options->image_folder, "image sizes: from the PNG and JPEG files here")
+      ->type_name("DIR");
+  verb.add_option("--class-names", options->class_names, "classes.txt or data.yaml")->type_name("FILE");
+  verb.add_flag("--voc-one-based", options->voc_one_based, "Pascal VOC pixels count from 1");
+  return options;
+}
+
 }  // namespace
 
 std::function<std::string(const std::string&)> known_format(bool writable_only) {
@@ -33,16 +46,14 @@ bool extension_tells_format(const std::string& path) {
 }
 
 std::shared_ptr<ReadOptions> add_label_options(CLI::App& verb, const char* format_flag) {
-  auto options = std::make_shared<ReadOptions>();
-  verb.add_option(format_flag, options->format, "format of the labels; detected when left out")
-      ->type_name("NAME")
-      ->check(known_format(false));
-  verb.add_option("--sizes", options->sizes_csv, "image sizes: a CSV of image,width,height")->type_name("FILE");
-  verb.add_option("--image-folder", options->image_folder, "image sizes: from the PNG and JPEG files here")
-      ->type_name("DIR");
-  verb.add_option("--class-names", options->class_names, "classes.txt or data.yaml")->type_name("FILE");
+  auto options = add_reading_options(verb, format_flag);
   verb.add_option("--annotator", options->annotator, "who drew, where the files do not say")->type_name("NAME");
-  verb.add_flag("--voc-one-based", options->voc_one_based, "Pascal VOC pixels count from 1");
+  return options;
+}
+
+std::shared_ptr<ReadOptions> add_truth_options(CLI::App& verb) {
+  auto options = add_reading_options(verb, "--format");
+  options->role = BoxRole::truth;
   return options;
 }
 

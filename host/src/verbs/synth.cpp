@@ -1,11 +1,12 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
 #include "app/user_error.h"
 #include "app/verb.h"
+#include "bdc/core/io/atomic_file.h"
 #include "bdc/core/io/coco.h"
 #include "bdc/core/io/crowd_io.h"
-#include "bdc/core/metrics/measured_annotators.h"
 #include "bdc/core/parallel.h"
 #include "config/json_file.h"
 #include "console/progress.h"
@@ -15,12 +16,13 @@
 #include "networks/network_sources.h"
 #include "pictures/picture.h"
 #include "shapes/shapes.h"
-#include "synth/drawn_quality.h"
+#include "synth/group_table.h"
 #include "synth/simulate.h"
 #include "text/nearest.h"
-#include "text/table.h"
+#include "verbs/label_options.h"
 
 namespace bdc::host {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kImagesInMemory = std::int64_t{2} << 30;
@@ -28,6 +30,7 @@ constexpr std::int64_t kImagesInMemory = std::int64_t{2} << 30;
 struct Flags {
   std::string truth, preset, config, output, parameters, write_truth, write_images, images, networks;
   std::vector<std::string> detectors;
+  ReadOptions reading;  ///< of the truth
   double min_score = 0.5;
   ShapesSettings shapes;
   std::uint64_t seed = 1;
@@ -47,7 +50,7 @@ CrowdSpec spec_of(const Flags& flags) {
   }
   for (const std::string& text : flags.detectors) {
     const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
       throw UserError(ExitCode::usage, "--detector " + printable(text) + ": expected NAME=FILE");
     }
     spec.detectors.push_back({text.substr(0, equals), text.substr(equals + 1), flags.min_score, 1});
@@ -56,14 +59,63 @@ CrowdSpec spec_of(const Flags& flags) {
     throw UserError(ExitCode::usage, "no crowd was named; use --preset (" + join(crowd_presets()) +
                                          "), --config FILE or --detector NAME=FILE");
   }
-  if (flags.network) use_networks(spec, flags.config);
+  if (const std::string twice = name_given_twice(spec); !twice.empty()) {
+    throw UserError(ExitCode::usage, "--detector " + printable(twice) +
+                                         ": another annotator of the crowd has that name; choose another");
+  }
+  if (flags.network) {
+    if (spec.groups.empty()) throw UserError(ExitCode::usage, "--network: detectors alone need no networks");
+    use_networks(spec, flags.config);
+  }
+  const auto by_network = [](const GroupSpec& g) { return g.network; };
+  if (!spec.networks.empty() && std::none_of(spec.groups.begin(), spec.groups.end(), by_network)) {
+    throw UserError(ExitCode::config, flags.config +
+                                          ".networks: no group annotates with networks; say \"kind\": \"network\" or "
+                                          "--network, or leave them out");
+  }
   return spec;
 }
 
+/// Throws unless the folder is new or empty.
+void check_new_folder(const std::string& folder) {
+  std::error_code ignored;
+  if (folder.empty() || !fs::exists(folder, ignored)) return;
+  if (!fs::is_directory(folder, ignored)) {
+    throw UserError(ExitCode::usage, folder + ": expected a folder for images, found a file");
+  }
+  if (!fs::is_empty(folder, ignored)) {
+    throw UserError(ExitCode::usage,
+                    folder + ": has files already; name a new folder for the images, nothing was changed");
+  }
+}
+
+/// Throws for what was asked of networks that the crowd does not have, or not asked of those it has.
+void check_network_flags(const Flags& flags, const CrowdSpec& spec) {
+  std::error_code ignored;
+  if (fs::exists(flags.networks, ignored) && !fs::is_directory(flags.networks, ignored)) {
+    throw UserError(ExitCode::usage, flags.networks + ": expected a folder for networks, found a file");
+  }
+  const bool used = !spec.network_skills().empty();
+  for (const auto& [name, value] : {std::pair{"--images", flags.images}, {"--networks", flags.networks}}) {
+    if (value.empty() || used) continue;
+    throw UserError(ExitCode::usage, std::string(name) +
+                                         ": no annotator of this crowd has networks to train; leave it "
+                                         "out, or add --network");
+  }
+  if (used && flags.use_shapes && !flags.images.empty()) {
+    throw UserError(ExitCode::usage, "--images: --shapes has images of its own");
+  }
+  if (used && !flags.use_shapes && flags.images.empty()) {
+    throw UserError(ExitCode::usage, "annotators with networks look at the images; name their folder with --images");
+  }
+}
+
+/// Pictures of the built-in images: all of them or none.
 void write_images(const ShapesData& shapes, const std::string& folder, int threads) {
-  const auto path = [&](std::size_t i) { return std::filesystem::path(folder) / shapes.labels().images[i].file; };
+  AtomicFolder writing(folder);
+  const auto path = [&](std::size_t i) { return fs::path(writing.path()) / shapes.labels().images[i].file; };
   for (std::size_t i = 0; i < shapes.labels().images.size(); ++i) {
-    std::filesystem::create_directories(path(i).parent_path());
+    fs::create_directories(path(i).parent_path());
   }
   parallel_chunks(static_cast<std::size_t>(shapes.size()), 16, threads,
                   [&](std::size_t begin, std::size_t end, std::size_t) {
@@ -71,12 +123,14 @@ void write_images(const ShapesData& shapes, const std::string& folder, int threa
                       write_picture(path(i), shapes.image(static_cast<std::int64_t>(i)));
                     }
                   });
+  writing.commit();
 }
 
 /// Whoever sees pictures gets them: the built-in ones, or the folder's.
 std::shared_ptr<const Dataset> open_images(const Flags& flags, const CrowdData& truth) {
   if (flags.use_shapes) return std::make_shared<ShapesData>(flags.shapes);
-  const auto files = std::make_shared<ImageFolderData>(truth, ImageFolderSettings{flags.images, true, {}});
+  const ImageFolderSettings settings{flags.images, true, {}, "--images", "every image of the truth must be there"};
+  const auto files = std::make_shared<ImageFolderData>(truth, settings);
   return std::make_shared<CachedData>(files, kImagesInMemory);
 }
 
@@ -91,70 +145,32 @@ SkillSources sources_of(const Flags& flags, const CrowdSpec& spec, const Dataset
   return network_sources(spec, data, run);
 }
 
-/// What came out, group by group, measured against the truth.
-void print_groups(const CrowdData& crowd, const std::vector<CrowdMember>& members,
-                  const std::vector<std::int32_t>& drawn_for) {
-  const auto measured = measure_annotators(crowd);
-  const auto drawn = measure_drawings(crowd, drawn_for);
-  Table table({"skill", "annotators", "images each", "boxes", "recall", "spurious/image", "class accuracy", "box noise",
-               "box IoU"});
-  for (std::size_t c = 1; c < 9; ++c) table.align_right(c);
-  for (std::size_t from = 0; from < members.size();) {
-    std::size_t to = from;
-    MeasuredAnnotator sum;
-    double noise = 0, overlap = 0, boxes = 0;
-    while (to < members.size() && members[to].self.skill == members[from].self.skill) {
-      overlap += drawn[to].mean_iou * drawn[to].drawn, boxes += drawn[to].drawn;
-      const MeasuredAnnotator& m = measured[to++];
-      sum.images += m.images, sum.objects += m.objects, sum.boxes += m.boxes, sum.found += m.found;
-      sum.right_class += m.right_class;
-      noise += m.box_noise();
-    }
-    const auto n = static_cast<double>(to - from);
-    table.add({members[from].self.skill, std::to_string(to - from), fixed(static_cast<double>(sum.images) / n, 1),
-               std::to_string(sum.boxes), fixed(sum.recall(), 3), fixed(sum.spurious_per_image(), 3),
-               fixed(sum.accuracy(), 3), fixed(noise / n, 3), boxes > 0 ? fixed(overlap / boxes, 3) : "-"});
-    from = to;
-  }
-  std::cout << "Measured against the truth (boxes that overlap an object by 0.3 count as found; box IoU: of each box "
-               "with the object it was drawn for):\n";
-  table.print(std::cout);
-}
-
 int synth(const Flags& flags) {
   if (flags.truth.empty() != flags.use_shapes) {
     throw UserError(ExitCode::usage, "name the truth to annotate, or --shapes N for built-in images, one of the two");
   }
-  if (!flags.write_images.empty() && !flags.use_shapes) {
-    throw UserError(ExitCode::usage, "--write-images: only built-in images (--shapes) can be written");
-  }
+  if (flags.output.empty()) throw UserError(ExitCode::usage, "--output: expected the name of a file, found none");
   const CrowdSpec spec = spec_of(flags);
-  const bool needs_images = !spec.network_skills().empty();
-  if (std::filesystem::exists(flags.networks) && !std::filesystem::is_directory(flags.networks)) {
-    throw UserError(ExitCode::usage, flags.networks + ": expected a folder for networks, found a file");
-  }
-  if (needs_images && !flags.use_shapes && flags.images.empty()) {
-    throw UserError(ExitCode::usage, "annotators with networks look at the images; name their folder with --images");
-  }
+  check_network_flags(flags, spec);
+  check_new_folder(flags.write_images);
   std::vector<std::string> inputs = {flags.truth, flags.config};
   for (const auto& detector : spec.detectors) inputs.push_back(detector.file);
-  check_outputs(inputs, {flags.output, flags.parameters, flags.write_truth, flags.networks});
+  check_outputs(inputs, {flags.output, flags.parameters, flags.write_truth, flags.networks, flags.write_images});
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
   CrowdData labels;
   if (flags.use_shapes) {
-    const ShapesData shapes(flags.shapes);
-    labels = shapes.labels();
-    progress.live("writing images");
-    if (!flags.write_images.empty()) write_images(shapes, flags.write_images, flags.threads);
+    labels = ShapesData(flags.shapes).labels();
   } else {
     progress.live("reading " + flags.truth);
-    labels = read_truth(flags.truth);
+    labels = read_crowd({flags.truth}, flags.reading);
   }
   if (labels.images.empty())
     throw DataError(flags.truth + ": expected images, found none; there is nothing to annotate");
-  if (!flags.write_truth.empty()) write_truth(labels, flags.write_truth);
   SkillSources sources;
-  if (needs_images) {
+  if (!spec.network_skills().empty()) {
+    CrowdSpec others = spec;  // what is wrong with them is said before networks are trained
+    others.groups.clear();
+    (void)make_members(others, labels, flags.seed);
     const auto data = open_images(flags, labels);
     labels = data->labels();  // sizes that the truth did not say are in the files
     sources = sources_of(flags, spec, *data, progress);
@@ -162,11 +178,17 @@ int synth(const Flags& flags) {
   progress.live("simulating");
   const auto members = make_members(spec, labels, flags.seed, sources);
   const auto drawn_for = simulate_crowd(labels, members, {flags.seed, spec.cover_all, flags.threads});
+  progress.live("writing images");
+  if (!flags.write_images.empty()) write_images(ShapesData(flags.shapes), flags.write_images, flags.threads);
+  if (!flags.write_truth.empty()) write_truth(labels, flags.write_truth);
   progress.finish();
   if (!flags.quiet) {
+    for (const CrowdMember& member : members) {
+      for (const std::string& note : member.notes) std::cerr << "note: " << note << "\n";
+    }
     std::cout << labels.images.size() << " images, " << labels.annotators.size() << " annotators, "
               << labels.assignments.size() << " assignments, " << labels.annotations.size() << " boxes\n";
-    print_groups(labels, members, drawn_for);
+    print_groups(std::cout, labels, members, drawn_for);
   }
   if (!flags.parameters.empty()) {
     const Json json = true_annotators(spec, members, labels, drawn_for, flags.seed, sources);
@@ -181,6 +203,44 @@ int synth(const Flags& flags) {
   (void)write_crowd(labels, flags.output, "crowd");
   if (!flags.quiet) std::cout << "crowd: " << flags.output << "\n";
   return 0;
+}
+
+/// For --seed: "" or what is wrong with it.
+std::string seed_problem(const std::string& text) {
+  const bool whole = !text.empty() && text.size() <= 19 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (whole && std::stoull(text) <= static_cast<unsigned long long>(INT64_MAX)) return "";
+  return "expected a whole number from 0 to " + std::to_string(INT64_MAX) + ", found '" + printable(text) + "'";
+}
+
+/// For --min-score.
+std::string score_problem(const std::string& text) {
+  double score = 0;
+  const bool sound = CLI::detail::lexical_cast(text, score) && score >= 0 && score <= 1;
+  return sound ? "" : "expected a number from 0 to 1, found '" + printable(text) + "'";
+}
+
+/// Throws for options that would do nothing.
+void check_useful(CLI::App& verb, bool shapes) {
+  const auto refuse = [&](const char* option, const std::string& why) {
+    if (verb.count(option) > 0) throw UserError(ExitCode::usage, std::string(option) + ": " + why);
+  };
+  if (shapes) {
+    for (const char* option : {"--format", "--sizes", "--image-folder", "--class-names", "--voc-one-based"}) {
+      refuse(option, "is for reading a truth; --shapes makes its own");
+    }
+  } else {
+    for (const char* option : {"--classes", "--size", "--write-images"}) {
+      refuse(option, "is for built-in images; it needs --shapes N");
+    }
+  }
+  if (verb.count("--detector") == 0) {
+    refuse("--min-score", "is for --detector; a detector of a config has a \"min_score\" of its own");
+  }
+}
+
+/// "folder/" is "folder".
+void strip_slash(std::string& folder) {
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
 }
 
 }  // namespace
@@ -200,9 +260,9 @@ void add_synth(CLI::App& app, Action& action) {
       ->type_name("NAME=FILE")
       ->take_all()
       ->allow_extra_args(false);
-  verb->add_option("--min-score", flags->min_score, "of a detector's results [0.5]")->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--min-score", flags->min_score, "of --detector's results [0.5]")->check(score_problem);
   verb->add_option("--parameters", flags->parameters, "write the annotators' true numbers here")->type_name("FILE");
-  verb->add_option("--seed", flags->seed, "another seed, another crowd")->capture_default_str();
+  verb->add_option("--seed", flags->seed, "another seed, another crowd")->capture_default_str()->check(seed_problem);
   verb->add_flag("--with-truth", flags->with_truth, "keep the true boxes in the labels, for reports");
   CLI::Option* shapes = verb->add_option("--shapes", flags->shapes.images, "annotate so many built-in images")
                             ->type_name("N")
@@ -211,7 +271,9 @@ void add_synth(CLI::App& app, Action& action) {
       ->check(CLI::Range(std::int64_t{1}, shape_class_limit()));
   verb->add_option("--size", flags->shapes.size, "of built-in images, pixels [96]")->check(CLI::Range(32, 4096));
   verb->add_option("--write-truth", flags->write_truth, "write the true boxes here (COCO)")->type_name("FILE");
-  verb->add_option("--write-images", flags->write_images, "write the built-in images here (PNG)")->type_name("DIR");
+  verb->add_option("--write-images", flags->write_images, "write the built-in images into this new folder")
+      ->type_name("DIR");
+  const auto reading = add_truth_options(*verb);
   verb->add_option("--threads", flags->threads, "0: all cores; what is drawn is the same")->check(CLI::Range(0, 1024));
   verb->add_flag("-q,--quiet", flags->quiet, "print nothing");
   verb->footer(
@@ -222,7 +284,13 @@ void add_synth(CLI::App& app, Action& action) {
   verb->callback([=, &action] {
     flags->use_shapes = shapes->count() > 0;
     flags->shapes.seed = flags->seed;
-    action = [=] { return synth(*flags); };
+    flags->reading = *reading;
+    strip_slash(flags->networks);
+    strip_slash(flags->write_images);
+    action = [=] {
+      check_useful(*verb, flags->use_shapes);
+      return synth(*flags);
+    };
   });
 }
 

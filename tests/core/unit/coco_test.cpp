@@ -284,7 +284,7 @@ TEST(SimulatedCrowd, BrokenFilesSayWhereAndWhat) {
   }
 }
 
-TEST(CocoResults, NamesDecideWhereIdsMeanSomethingElse) {
+CrowdData cats_and_dogs() {
   bdc::CrowdData data;
   for (const char* name : {"cat", "dog"}) {
     bdc::ClassRecord record;
@@ -300,6 +300,11 @@ TEST(CocoResults, NamesDecideWhereIdsMeanSomethingElse) {
     data.images.push_back(record);
   }
   data.finalize();
+  return data;
+}
+
+TEST(CocoResults, NamesDecideWhereIdsMeanSomethingElse) {
+  const CrowdData data = cats_and_dogs();
   std::istringstream in(R"({"images": [{"id": 1, "file_name": "x/b.jpg"}, {"id": 7, "file_name": "x/a.jpg"}],
     "categories": [{"id": 1, "name": "dog"}, {"id": 9, "name": "cat"}],
     "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5},
@@ -311,6 +316,79 @@ TEST(CocoResults, NamesDecideWhereIdsMeanSomethingElse) {
   EXPECT_EQ(seen[0].label, 1);
   EXPECT_EQ(seen[1].image, 0);
   EXPECT_EQ(seen[1].label, 0);
+}
+
+/// Results of one box in image 1, with the categories before or behind it.
+std::string with_categories(const std::string& categories, const std::string& category_id, bool behind = false) {
+  const std::string list = "\"categories\": " + categories,
+                    boxes = "\"annotations\": [{\"image_id\": 1, \"category_id\": " + category_id +
+                            ", \"bbox\": [1, 1, 5, 5], \"score\": 0.5}]";
+  return behind ? "{" + boxes + ", " + list + "}" : "{" + list + ", " + boxes + "}";
+}
+
+TEST(CocoResults, AClassThatTheDataLacksIsNotTakenForTheOneOfItsId) {
+  const CrowdData data = cats_and_dogs();  // 1 cat, 2 dog
+  const char* categories = R"([{"id": 1, "name": "dog"}, {"id": 2, "name": "zebra"}, {"id": 3, "name": "cats"}])";
+  for (const bool behind : {false, true}) {
+    EXPECT_EQ(predictions(with_categories(categories, "1", behind), data).box.size(), 1U);
+    const auto error = [&](const char* id) {
+      return error_of([&] { static_cast<void>(predictions(with_categories(categories, id, behind), data)); });
+    };
+    EXPECT_NE(error("2").find("category_id 2 (\"zebra\") is not in the data (2 classes)"), std::string::npos)
+        << error("2");
+    EXPECT_NE(error("3").find("nearest name \"cat\""), std::string::npos) << error("3");
+    EXPECT_NE(error("7").find("is not in the file's own list of categories"), std::string::npos) << error("7");
+  }
+}
+
+TEST(CocoResults, FromAPipeCategoriesThatComeTooLateAreAnError) {
+  struct Pipe : std::streambuf {  // cannot go back
+    explicit Pipe(std::string bytes) : text(std::move(bytes)) {
+      setg(text.data(), text.data(), text.data() + text.size());
+    }
+    std::string text;
+  };
+  const CrowdData data = cats_and_dogs();
+  const auto read = [&](const char* categories) {
+    Pipe pipe(with_categories(categories, "2", true));
+    std::istream in(&pipe);
+    static_cast<void>(bdc::parse_predictions(in, "p.json", data));
+  };
+  EXPECT_NO_THROW(read(R"([{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}])"));
+  EXPECT_NE(error_of([&] {
+              read(R"([{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}])");
+            }).find("expected them before the annotations"),
+            std::string::npos);
+}
+
+TEST(CocoResults, IdsDecideWhereThereAreNoNames) {
+  CrowdData data = cats_and_dogs();
+  const auto label = [&](const char* categories) {
+    std::int32_t found = -1;
+    std::istringstream in(with_categories(categories, "2"));
+    bdc::scan_coco_results(in, "r.json", data, {}, [&](const bdc::CocoResult& r) { found = r.label; });
+    return found;
+  };
+  EXPECT_EQ(label("[]"), 1);
+  EXPECT_EQ(label(R"([{"id": 2}])"), 1);
+  data.classes[1].name = "";
+  EXPECT_EQ(label(R"([{"id": 2, "name": "dog"}])"), 1);
+  data.classes[1].name = "2";  // as the labels have numbers only
+  EXPECT_EQ(label(R"([{"id": 2, "name": "dog"}])"), 1);
+}
+
+TEST(CocoResults, ResultsOnOtherImagesAreCounted) {
+  const CrowdData data = cats_and_dogs();
+  std::size_t skipped = 0, used = 0;
+  bdc::ResultOptions options;
+  options.skip_unknown_images = true;
+  options.skipped = &skipped;
+  std::istringstream in(R"([{"image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5},
+                            {"image_id": 8, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5},
+                            {"image_id": 9, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5}])");
+  bdc::scan_coco_results(in, "r.json", data, options, [&](const bdc::CocoResult&) { ++used; });
+  EXPECT_EQ(used, 1U);
+  EXPECT_EQ(skipped, 2U);
 }
 
 }  // namespace

@@ -188,6 +188,61 @@ TEST(Synth, ADetectorsResultsAreAnAnnotatorsBoxes) {
   EXPECT_EQ(crowd.assignments.size(), 3u);
 }
 
+/// A detector's results on three images of 300 pixels, as an annotator.
+std::vector<CrowdMember> detector(const std::string& results, double min_score = 0.5) {
+  const test::TemporaryFolder folder;
+  CrowdSpec spec;
+  spec.detectors = {{"net", folder.write("results.json", results), min_score, 1}};
+  CrowdData scenes = test::random_scenes(3, 2, 2);
+  for (ImageRecord& image : scenes.images) image.width = image.height = 300;
+  return make_members(spec, scenes, 1);
+}
+
+TEST(Synth, ADetectorsResultsOnOtherImagesAreCountedAndNoneAtAllIsAnError) {
+  const auto notes = [](const std::string& results, double min_score = 0.5) {
+    const auto members = detector(results, min_score);
+    std::string out;
+    for (const std::string& note : members[0].notes) out += note + "\n";
+    return out;
+  };
+  const std::string here = R"({"image_id": 1, "category_id": 1, "bbox": [10, 20, 30, 40], "score": 0.6})",
+                    elsewhere = R"({"image_id": 77, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.9})";
+  EXPECT_EQ(notes("[" + here + "]"), "");
+  EXPECT_NE(notes("[" + here + ", " + elsewhere + "]").find("1 of 2 results"), std::string::npos);
+  EXPECT_THROW((void)detector("[" + elsewhere + "]"), DataError);
+  EXPECT_NE(notes("[" + here + "]", 0.7).find("no result has a score of at least 0.7"), std::string::npos);
+  EXPECT_NE(notes("[]").find("has no results"), std::string::npos);
+}
+
+TEST(Synth, ADetectorsBoxesAreClippedAndThoseOutsideLeftOut) {
+  const auto members = detector(R"([
+    {"image_id": 0, "category_id": 1, "bbox": [-5, 20, 30, 400], "score": 0.9},
+    {"image_id": 0, "category_id": 1, "bbox": [300, 20, 30, 40], "score": 0.9},
+    {"image_id": 0, "category_id": 1, "bbox": [20, -50, 30, 40], "score": 0.9}])");
+  ASSERT_EQ(members[0].notes.size(), 1u);
+  EXPECT_NE(members[0].notes[0].find("2 of 3 results lie outside"), std::string::npos) << members[0].notes[0];
+  Random random(1, 1, 1);
+  std::vector<Drawing> drawn;
+  members[0].hand->draw({}, 0, random, drawn);
+  ASSERT_EQ(drawn.size(), 1u);
+  EXPECT_TRUE(drawn[0].box == (Box{0, 20, 25, 300}));
+}
+
+TEST(Synth, NoTwoAnnotatorsShareAName) {
+  CrowdSpec spec = crowd_preset("voc-full");  // average-1 to average-10
+  const auto twice = [&](const std::vector<std::string>& detectors) {
+    spec.detectors.clear();
+    for (const std::string& name : detectors) spec.detectors.push_back({name, "f.json", 0.5, 1});
+    return name_given_twice(spec);
+  };
+  EXPECT_EQ(twice({"a", "b", "average-11", "average-0", "average-01", "average", "-1", "average-"}), "");
+  EXPECT_EQ(twice({"a", "b", "a"}), "a");
+  EXPECT_EQ(twice({"average-1"}), "average-1");
+  EXPECT_EQ(twice({"average-10"}), "average-10");
+  spec.groups.push_back({"average", 5, 1, skill_numbers("average")});  // goes on with 11
+  EXPECT_EQ(twice({"average-15"}), "average-15");
+}
+
 TEST(Synth, TrueParametersStandAside) {
   CrowdData crowd = test::random_scenes(20, 3, 2);
   const CrowdSpec spec = crowd_preset("voc-mix");
@@ -209,6 +264,7 @@ TEST(Synth, ASpecSaysWhatIsWrongWithIt) {
     try {
       (void)parse_crowd_spec(Json::parse(text), "c.json");
     } catch (const UserError& e) {
+      EXPECT_EQ(e.code(), ExitCode::config) << e.what();
       return e.what();
     }
     return "";
@@ -221,6 +277,25 @@ TEST(Synth, ASpecSaysWhatIsWrongWithIt) {
   EXPECT_NE(error_of(R"({"preset": "voc-ful"})").find("voc-full"), std::string::npos);
   EXPECT_NE(error_of("{}").find("groups"), std::string::npos);
   EXPECT_NE(error_of(R"({"preset": "voc-full", "confusion": {"kind": "relatd"}})").find("related"), std::string::npos);
+  const std::pair<const char*, const char*> nonsense[] = {
+      {R"({"groups": [{"skill": "expert", "annotators": 2.5}]})", "annotators: expected a whole number"},
+      {R"({"groups": [{"skill": "expert", "annotators": 0}]})", "no annotators"},
+      {R"({"groups": [{"skill": "expert", "annotators": 1000000}]})", "annotators"},
+      {R"({"groups": [{"skill": "expert", "annotators": 600000}, {"skill": "expert", "annotators": 600000}]})",
+       "at most 999999 annotators of skill 'expert', found 1200000"},
+      {R"({"preset": "voc-mix", "groups": [{"skill": "expert"}]})", "choose one"},
+      {R"({"preset": "voc-mx"})", "c.json.preset: 'voc-mx'; did you mean 'voc-mix'"},
+      {R"({"preset": "voc-mix", "confusion": {"kind": "related"}})", "c.json.confusion.related: expected sets"},
+      {R"({"preset": "voc-mix", "confusion": {"related": [["cat"]]}})", "related[0]: expected at least two"},
+      {R"({"preset": "voc-mix", "confusion": {"kind": "uniform", "related": [["cat", "dog"]]}})", "no meaning"},
+      {R"({"preset": "voc-mix", "confusion": {"share": 0.5}})", "no meaning"},
+      {R"({"detectors": [{"name": "y", "file": "a.json"}, {"name": "y", "file": "b.json"}]})",
+       "'y' is the name of two"},
+      {R"({"preset": "voc-mix", "detectors": [{"name": "expert-5", "file": "a.json"}]})", "'expert-5' is the name"}};
+  for (const auto& [text, message] : nonsense) {
+    EXPECT_NE(error_of(text).find(message), std::string::npos) << text << ": " << error_of(text);
+  }
+  EXPECT_EQ(error_of(R"({"groups": [{"skill": "expert", "annotators": 0}, {"skill": "poor"}]})"), "");
   CrowdSpec spec = crowd_preset("voc-full");
   spec.confusion.related = {{"class0", "clas1"}};
   EXPECT_THROW((void)make_members(spec, test::random_scenes(2, 3, 1), 1), DataError);

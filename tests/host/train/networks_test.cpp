@@ -305,6 +305,45 @@ TEST_F(SkillStore, DamagedAndHostileFilesAreClearErrors) {
   EXPECT_NE(error().find("is missing"), std::string::npos);
 }
 
+TEST_F(SkillStore, OverwrittenWeightsAreNoticedByTheirDigest) {
+  for (const char* name : {"rpn.safetensors", "classifier.safetensors"}) {
+    mend();
+    TensorFile weights = read_safetensors(file(name));
+    for (auto& [key, tensor] : weights.tensors) {
+      if (tensor.is_floating_point()) tensor.fill_(0.5);
+    }
+    write_safetensors(file(name), weights);
+    EXPECT_NE(error().find(name), std::string::npos);
+    EXPECT_NE(error().find("damaged"), std::string::npos);
+  }
+  Json other = json();
+  other["digests"] = 3;
+  write(other);
+  EXPECT_NE(error().find("digests: expected an object"), std::string::npos);
+}
+
+TEST_F(SkillStore, NetworksOfEarlierVersionsHaveNoDigest) {
+  Json before = json();
+  EXPECT_EQ(before["digests"].size(), 2u);
+  before.erase("digests");
+  write(before);
+  expect_same(load().skills.at("poor"), first_->skills.at("poor"));
+}
+
+TEST_F(SkillStore, AFolderThatCannotBeWrittenIsNoticedBeforeTraining) {
+  NetworkRun run = tiny_run("/proc/nets");  // not for root either
+  std::string said;
+  run.progress.line = run.progress.live = [&](const std::string& text) { said += text; };
+  try {
+    (void)network_sources(tiny_spec(), *data_, run);
+    FAIL() << "expected an error";
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), ExitCode::failure);
+    EXPECT_NE(std::string(e.what()).find("/proc/nets: networks cannot be kept here"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(said, "");
+}
+
 TEST_F(SkillStore, ANameThatIsNoFolderIsRefused) {
   for (const char* skill : {"../up", "", ".hidden", "a/b"}) {
     EXPECT_THROW((void)load_skill(folder_.path(), skill, {}, Json::object()), UserError) << skill;

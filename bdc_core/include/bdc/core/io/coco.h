@@ -38,12 +38,14 @@ struct CocoResult {
 struct ResultOptions {
   bool allow_empty_boxes = false;    ///< width or height 0 (evaluation accepts them)
   bool skip_unknown_images = false;  ///< leave out results of images that the data does not have
+  std::size_t* skipped = nullptr;    ///< if not null, is raised by one for each of these
 };
 
 /// Calls use for every result of a file, in file order, without keeping them. The file is a COCO results list
 /// [{image_id, category_id, bbox, score, class_probs?}], or a COCO object whose annotations have a score (what
-/// write_targets writes). Where such an object lists its images and categories before the annotations, file and class
-/// names decide over ids that mean something else here. class_probs follow the file's categories where it has them,
+/// write_targets writes). Where such an object lists its images, file names decide over ids that mean something else
+/// here; where it lists its categories, their names alone decide, and a result of a class that the data does not have
+/// is an error. Without names, and in a list, ids decide. class_probs follow the file's categories where it has them,
 /// otherwise the data's classes; each must be finite, not negative, and together above 0.
 void scan_coco_results(const std::string& path, const CrowdData& data, const ResultOptions& options,
                        const std::function<void(const CocoResult&)>& use);
