@@ -12,6 +12,9 @@ namespace bdc::host {
 /// labels.
 std::shared_ptr<ReadOptions> add_label_options(CLI::App& verb, const char* format_flag = "--format");
 
+/// The files that reading with these options needs beside the labels; names may be empty.
+[[nodiscard]] std::vector<std::string> files_of(const ReadOptions& options);
+
 /// A check for command line options: empty for the name of a format (of one that can be written), else what is wrong.
 [[nodiscard]] std::function<std::string(const std::string&)> known_format(bool writable_only);
 
