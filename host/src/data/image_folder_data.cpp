@@ -125,7 +125,7 @@ ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSetti
   const std::string folder = settings.folder.string();
   std::error_code error;
   if (!fs::is_directory(settings.folder, error)) {
-    throw DataError((folder.empty() ? "(empty)" : folder) + ": no such image folder (data.images)");
+    throw DataError((folder.empty() ? "(empty)" : folder) + ": no such image folder (" + settings.named_by + ")");
   }
   if (labels.images.empty()) throw DataError("the labels list no images");
   FileFinder finder(settings.folder);
@@ -166,8 +166,9 @@ ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSetti
   }
   if (!unreadable.empty()) warnings_.push_back(folder + ": " + counted(unreadable, "cannot be read, left out"));
   if (kept.empty() || (settings.strict && !warnings_.empty())) {
-    throw DataError(join(warnings_, "\n") + (kept.empty() ? "\n  no image is left; is data.images the right folder?"
-                                                          : "\n  data.strict is on, so the run stops here"));
+    throw DataError(join(warnings_, "\n") +
+                    (kept.empty() ? "\n  no image is left; is " + settings.named_by + " the right folder?"
+                                  : "\n  data.strict is on, so the run stops here"));
   }
   labels_ = select_images(labels, kept);
   for (std::size_t n = 0; n < kept.size(); ++n) {

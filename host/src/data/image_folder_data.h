@@ -17,6 +17,7 @@ struct ImageFolderSettings {
   /// An image that is missing or broken stops the run; otherwise it is left out and named.
   bool strict = false;
   ImageLimits limits;
+  std::string named_by = "data.images";  ///< what the user named the folder with, for messages
 };
 
 /// Labels with the pictures in a folder.

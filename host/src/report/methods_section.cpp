@@ -9,10 +9,13 @@ namespace bdc::host {
 std::string methods_section(const ReportData& data) {
   if (data.methods.empty()) return "";
   const bool judged = data.crowd.has_truth;
+  data.tell("judging labels");
   std::string out =
-      "<section id=\"methods\"><h2>The labels</h2><table class=\"small\"><thead><tr><th>method</th>"
-      "<th class=\"n\">targets</th><th class=\"n\">expected objects</th>";
-  if (judged) out += "<th class=\"n\">AP50</th><th class=\"n\">AP75</th><th class=\"n\">AP</th>";
+      "<section id=\"methods\"><h2>The labels</h2><div class=\"scroll\"><table class=\"small\"><thead><tr>"
+      "<th scope=\"col\">method</th>";
+  std::vector<const char*> columns = {"targets", "expected objects"};
+  if (judged) columns.insert(columns.end(), {"AP50", "AP75", "AP"});
+  for (const char* name : columns) out += std::string("<th scope=\"col\" class=\"n\">") + name + "</th>";
   out += "</tr></thead><tbody>";
   for (const MethodLabels& m : data.methods) {
     double expected = 0;
@@ -30,8 +33,12 @@ std::string methods_section(const ReportData& data) {
     }
     out += "</tr>";
   }
-  out += "</tbody></table>";
-  if (judged) out += "<p class=\"note\">AP in % against the true boxes, which nothing but this report has seen.</p>";
+  out += "</tbody></table></div>";
+  if (judged) {
+    out +=
+        "<p class=\"note\">AP in % against the true boxes, which serve to judge alone: no label was made with "
+        "them.</p>";
+  }
   return out + "</section>";
 }
 
