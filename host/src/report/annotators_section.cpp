@@ -143,7 +143,7 @@ std::string introduction(const ReportData& data, const std::vector<std::size_t>&
   const bool ranked = !order.empty() && quality[order.front()] > quality[order.back()];
   std::string out =
       counted(order.size(), "annotator") +
-      (ranked || order.size() < 2 ? ", best first" : ", in the order of the labels, as all are equally good") +
+      (ranked || order.size() < 2 ? ", best first" : ", in the order of the labels, as their quality is the same") +
       "; what is believed of them was learnt without the truth (profile " + isolated(p.profile) +
       (data.learnt_by.empty() ? "" : ", by " + isolated(data.learnt_by)) + ").";
   if (order.size() < p.annotators.size()) {

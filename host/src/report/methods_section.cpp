@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "bdc/core/metrics/aggregation_ap.h"
 #include "report/html.h"
@@ -18,10 +19,10 @@ std::string methods_section(const ReportData& data) {
   for (const char* name : columns) out += std::string("<th scope=\"col\" class=\"n\">") + name + "</th>";
   out += "</tr></thead><tbody>";
   for (const MethodLabels& m : data.methods) {
-    double expected = 0;
-    for (const double w : m.targets.existence.empty() ? m.targets.weight : m.targets.existence) {
-      expected += std::clamp(w, 0.0, 1.0);
-    }
+    // Without existence there is no such number: a weight is no probability.
+    const bool knows = !m.targets.existence.empty() || m.targets.box.empty();
+    double expected = knows ? 0 : std::nan("");
+    for (const double e : m.targets.existence) expected += std::clamp(e, 0.0, 1.0);
     out += "<tr><td>" + isolated(m.name) + "</td><td class=\"n\">" + std::to_string(m.targets.box.size()) +
            "</td><td class=\"n\">" + brief(expected, 5) + "</td>";
     if (judged) {

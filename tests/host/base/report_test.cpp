@@ -256,20 +256,25 @@ TEST(Annotators, TrueFiguresSayHowTheyAreMeasuredAndOnHowManyObjects) {
   const std::string section = annotators_section(data, cluster_annotators(*data.posteriors));
   EXPECT_TRUE(says(section, ">true objects</th>"));
   EXPECT_TRUE(says(section, "from an IoU of 0.3 on"));
-  EXPECT_EQ(count(section, "box σ 0."), 1u) << "everybody was shown 20 objects: one correlation, not two";
+  EXPECT_EQ(count(section, " over 12 annotators"), 1u) << "everybody was shown 20 objects: one correlation, not two";
 }
 
 TEST(Annotators, FewerPeopleWhoWereShownMoreObjectsHaveTheirOwnCorrelation) {
   ReportData data = shapes_report();
-  const std::size_t first = data.crowd.annotators.size();
-  for (auto& a : data.crowd.assignments) {  // seven of the twelve see the first eight images alone
-    if (a.annotator >= static_cast<std::int32_t>(first) - 7 && a.image >= 8) a.annotator = 0;
-  }
-  for (auto& a : data.crowd.annotations) {
-    if (a.annotator >= static_cast<std::int32_t>(first) - 7 && a.image >= 8) a.annotator = 0;
-  }
+  const auto image_of = [&](std::size_t object) {  // the image that this true object is in
+    std::int32_t i = 0;
+    while (data.crowd.truth_begin[static_cast<std::size_t>(i) + 1] <= object) ++i;
+    return i;
+  };
+  const std::int32_t after_30 = image_of(30), after_10 = image_of(10);
+  const auto sees = [&](const auto& a) {  // annotators 5 to 8 about 30 objects, 9 to 11 about 10, the others all
+    return a.annotator < 5 || a.image < (a.annotator < 9 ? after_30 : after_10);
+  };
+  for (auto& a : data.crowd.assignments) a.annotator = sees(a) ? a.annotator : 0;
+  for (auto& a : data.crowd.annotations) a.annotator = sees(a) ? a.annotator : 0;
   data.crowd.finalize();
   const std::string section = annotators_section(data, cluster_annotators(*data.posteriors));
+  EXPECT_TRUE(says(section, " over 9 annotators who were shown at least 20 objects"));
   EXPECT_TRUE(says(section, " over 5 annotators who were shown at least 50 objects"));
 }
 
@@ -322,6 +327,7 @@ TEST(Methods, TheTableScrollsAndItsHeadingsAreOnes) {
   EXPECT_TRUE(says(section, "<div class=\"scroll\"><table"));
   EXPECT_EQ(count(section, "<th"), 1 + count(section, "<th scope=\"col\""));  // thead
   EXPECT_FALSE(says(section, "nothing but this report"));
+  EXPECT_EQ(count(section, "<td class=\"n\">–</td>"), 1u) << "mv knows no number of expected objects";
 }
 
 TEST(Loading, TellsTheRoundsOfAnAggregationAndTheSections) {
