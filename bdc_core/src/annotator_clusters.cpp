@@ -111,6 +111,7 @@ AnnotatorClusters cluster_annotators(const AnnotatorPosteriors& posteriors, std:
     out.cluster[features.annotator[i]] = rank[static_cast<std::size_t>(groups.cluster[i])];
   }
   out.k = groups.k;
+  out.asked = k;
   out.silhouette = groups.silhouette;
   return out;
 }

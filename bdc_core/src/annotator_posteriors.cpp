@@ -86,6 +86,49 @@ std::string known_classes(const std::vector<ClassRecord>& classes) {
   return text.empty() ? "it has none" : text;
 }
 
+/// For every annotator of the crowd the one of that name, or nothing unless every name is there, and once.
+std::vector<std::size_t> partners_by_name(const std::vector<AnnotatorEvidence>& known, const CrowdData& crowd) {
+  std::unordered_map<std::string, std::size_t> index;
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    const auto [at, is_new] = index.emplace(known[k].name, k);
+    if (!is_new) at->second = AnnotatorPosteriors::npos;
+  }
+  std::vector<std::size_t> out;
+  for (const AnnotatorRecord& annotator : crowd.annotators) {
+    const auto found = index.find(annotator.name);
+    if (annotator.name.empty() || found == index.end() || found->second == AnnotatorPosteriors::npos) return {};
+    out.push_back(found->second);
+    found->second = AnnotatorPosteriors::npos;
+  }
+  return out;
+}
+
+/// For every annotator of the crowd its index in the posteriors; npos: none.
+std::vector<std::size_t> partners(const AnnotatorPosteriors& posteriors, const CrowdData& crowd, Alignment& how) {
+  const auto index = index_by_id(posteriors.annotators);
+  std::vector<std::size_t> out;
+  for (const AnnotatorRecord& here : crowd.annotators) {
+    const auto found = index.find(id_key(here.id));
+    out.push_back(found == index.end() ? AnnotatorPosteriors::npos : found->second);
+    if (found == index.end()) continue;
+    const std::string& there = posteriors.annotators[found->second].name;
+    if (here.name.empty() || there.empty() || here.name == there) continue;
+    out = partners_by_name(posteriors.annotators, crowd);
+    if (out.empty()) {
+      throw DataError((posteriors.source.empty() ? "annotators" : posteriors.source) + ": /annotators/" +
+                      std::to_string(found->second) + "/name: expected " + in_quotes(here.name) + ", who has the id " +
+                      in_quotes(here.id.text) + " in this data set, found " + in_quotes(there) +
+                      "; names do not tell who is who either, as not every annotator here is found by one: use the " +
+                      "same ids or the same names in both");
+    }
+    how.by_name = true;
+    break;
+  }
+  how.matched = static_cast<std::size_t>(
+      std::count_if(out.begin(), out.end(), [](std::size_t k) { return k != AnnotatorPosteriors::npos; }));
+  return out;
+}
+
 bool same_priors(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b) {
   return a.profile == b.profile && a.box_prior.mean == b.box_prior.mean &&
          a.box_prior.strength == b.box_prior.strength && a.box_prior.upsilon == b.box_prior.upsilon &&
@@ -196,7 +239,7 @@ void require_profile(const AnnotatorPosteriors& prior, const std::string& profil
                   "\"; profiles measure box errors differently: use the same one for both");
 }
 
-AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const CrowdData& crowd) {
+AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const CrowdData& crowd, Alignment* how) {
   AnnotatorPosteriors result = posteriors;
   result.classes = crowd.classes;
   const std::size_t J = crowd.classes.size();
@@ -206,23 +249,24 @@ AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const Cr
     const auto found = class_index.find(class_key(posteriors.classes[j]));
     new_class.push_back(found == class_index.end() ? -1 : found->second);
     if (new_class.back() < 0 && class_is_used(posteriors.confusion, j)) {
-      throw DataError((posteriors.source.empty() ? "the prior" : posteriors.source) + ": /classes/" +
+      throw DataError((posteriors.source.empty() ? "annotators" : posteriors.source) + ": /classes/" +
                       std::to_string(j) + ": expected a class of this data set (" + known_classes(crowd.classes) +
                       "), found " + in_quotes(class_key(posteriors.classes[j])) +
-                      "; a prior must come from a data set with the same class names");
+                      "; what was learnt of annotators fits data sets with the same class names alone");
     }
   }
-  const auto index = index_by_id(posteriors.annotators);
+  Alignment alignment;
+  const auto partner = partners(posteriors, crowd, alignment);
+  if (how != nullptr) *how = alignment;
   result.annotators.assign(crowd.annotators.size(), {});
   result.confusion = {};
   result.confusion.num_classes = J;
   result.confusion.begin.assign(1, 0);
   for (std::size_t k = 0; k < crowd.annotators.size(); ++k) {
-    const auto found = index.find(id_key(crowd.annotators[k].id));
     std::map<std::int32_t, std::vector<double>> columns;
-    if (found != index.end()) {
-      result.annotators[k] = posteriors.annotators[found->second];
-      add_columns(posteriors.confusion, found->second, new_class, J, columns);
+    if (partner[k] != AnnotatorPosteriors::npos) {
+      result.annotators[k] = posteriors.annotators[partner[k]];
+      add_columns(posteriors.confusion, partner[k], new_class, J, columns);
       columns.erase(-1);  // a class this data set does not have; it holds no counts
     }
     result.annotators[k].id = crowd.annotators[k].id;

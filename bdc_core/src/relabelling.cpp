@@ -15,6 +15,13 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// Deviation of an edge in box sizes.
+double edge_noise(const AnnotatorPosteriors& posteriors, std::size_t k) {
+  if (posteriors.profile == "absence_aware") return box_noise(posteriors, k);
+  const auto precision = posteriors.box(k).precision();  // centre x, y, then width, height, which are relative
+  return std::sqrt((1 / precision[2] + 1 / precision[3]) / 4);
+}
+
 double expected_overlap(const std::array<double, 4>& deviation, double width, double height) {
   return std::exp(-0.8 * ((deviation[0] + deviation[2]) / width + (deviation[1] + deviation[3]) / height));
 }
@@ -42,15 +49,20 @@ NextAnnotator median_annotator(const AnnotatorPosteriors& posteriors) {
     recall.push_back(posteriors.mean_recall(k));
     spurious.push_back(1 - std::exp(-posteriors.mean_spurious_per_image(k)));
     accuracy.push_back(posteriors.accuracy(k));
-    noise.push_back(box_noise(posteriors, k));
+    noise.push_back(edge_noise(posteriors, k));
   }
   if (recall.empty()) return out;
   if (posteriors.has_existence) {
     out.recall = median(recall);
     out.spurious = median(spurious);
-    out.box_noise = median(noise);  // in box sizes; other profiles measure against the image
+    out.recall_learnt = true;
+  }
+  if (posteriors.profile != "crowd_rcnn") {  // which learns nothing of boxes
+    out.box_noise = median(noise);
+    out.box_noise_learnt = true;
   }
   out.accuracy = median(accuracy);
+  out.accuracy_learnt = true;
   return out;
 }
 

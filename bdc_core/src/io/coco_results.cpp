@@ -491,6 +491,10 @@ Targets parse_targets(std::istream& in, const std::string& name, const CrowdData
   ResultFileReader reader(in, name, data, options);
   JsonReader& json = reader.json();
   reader.read([&](const CocoRecord& record, std::int32_t i, std::int32_t label, const std::vector<double>* probs) {
+    if (record.annotator_id && !record.score) {
+      json.fail_value("expected a consensus, found a box that one annotator drew (annotator_id and no score); make a " +
+                      std::string("consensus of these labels with `aggregate -o` first"));
+    }
     found.box.push_back(record.box());
     found.score.push_back(record.score.value_or(1));
     found.weight.push_back(record.weight.value_or(1));

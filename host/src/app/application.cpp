@@ -94,7 +94,7 @@ int parse_and_run(int argc, char** argv) {
   for (const char* verb : {"train", "val", "predict", "synth"}) {
     if (app.got_subcommand(verb)) restart_with_patient_threads(argv);
   }
-  for (const char* verb : {"aggregate", "eval", "validate", "convert", "annotators", "synth"}) {
+  for (const char* verb : {"aggregate", "eval", "validate", "convert", "annotators", "synth", "report"}) {
     if (app.got_subcommand(verb)) end_cleanly_on_interrupt();
   }
   return action();

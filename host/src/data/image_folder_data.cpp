@@ -125,7 +125,7 @@ ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSetti
   const std::string folder = settings.folder.string();
   std::error_code error;
   if (!fs::is_directory(settings.folder, error)) {
-    throw DataError((folder.empty() ? "(empty)" : folder) + ": no such image folder (" + settings.setting + ")");
+    throw DataError((folder.empty() ? "(empty)" : folder) + ": no such image folder (" + settings.named_by + ")");
   }
   if (labels.images.empty()) throw DataError("the labels list no images");
   FileFinder finder(settings.folder);
@@ -171,7 +171,7 @@ ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSetti
   if (kept.empty() || (settings.strict && !warnings_.empty())) {
     throw DataError(
         join(warnings_, "\n") + "\n  " +
-        (kept.empty() ? "no image is left; is " + settings.setting + " the right folder?" : settings.why_strict));
+        (kept.empty() ? "no image is left; is " + settings.named_by + " the right folder?" : settings.why_strict));
   }
   labels_ = select_images(labels, kept);
   for (std::size_t n = 0; n < kept.size(); ++n) {

@@ -17,7 +17,7 @@ struct ImageFolderSettings {
   /// An image that is missing or broken stops the run; otherwise it is left out and named.
   bool strict = false;
   ImageLimits limits;
-  std::string setting = "data.images";  ///< names the folder in advice
+  std::string named_by = "data.images";  ///< what the user named the folder with, for messages
   std::string why_strict = "data.strict is on, so the run stops here";
 };
 

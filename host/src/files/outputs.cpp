@@ -20,6 +20,18 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return fs::weakly_canonical(fs::absolute(a), ignored) == fs::weakly_canonical(fs::absolute(b), ignored);
 }
 
+/// Whether the file is one of those below the folder, by whatever name or link.
+bool holds_file(const std::string& folder, const std::string& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return false;
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end;
+  for (; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (fs::equivalent(at->path(), file, ignored)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void check_output_folder(const std::string& output) {
@@ -37,7 +49,17 @@ void check_output_folder(const std::string& output) {
   }
 }
 
-void check_outputs(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+std::vector<std::string> folders_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> out;
+  std::error_code ignored;
+  for (const std::string& path : paths) {
+    if (fs::is_directory(path, ignored)) out.push_back(path);
+  }
+  return out;
+}
+
+void check_outputs(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                   const std::function<bool(const std::string&)>& is_earlier_output) {
   for (std::size_t n = 0; n < outputs.size(); ++n) {
     if (outputs[n].empty()) continue;
     check_output_folder(outputs[n]);
@@ -47,8 +69,16 @@ void check_outputs(const std::vector<std::string>& inputs, const std::vector<std
                         outputs[n] + ": would replace what is read; name another file to write, nothing was changed");
       }
     }
+    if (is_earlier_output && is_earlier_output(outputs[n])) continue;
+    for (const std::string& folder : folders_of(inputs)) {
+      if (!holds_file(folder, outputs[n])) continue;
+      throw UserError(ExitCode::usage, outputs[n] + ": would replace a file of " + folder +
+                                           ", which is read; name another file to write, nothing was changed");
+    }
+  }
+  for (std::size_t n = 0; n < outputs.size(); ++n) {
     for (std::size_t m = 0; m < n; ++m) {
-      if (!outputs[m].empty() && is_same_file(outputs[m], outputs[n])) {
+      if (!outputs[m].empty() && !outputs[n].empty() && is_same_file(outputs[m], outputs[n])) {
         throw UserError(ExitCode::usage, outputs[n] + ": is named for two things to write; name two files");
       }
     }

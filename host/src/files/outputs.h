@@ -1,13 +1,19 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace bdc::host {
 
-/// Throws UserError (exit 2) when a file to write is one of the files to read, or is named twice. Empty names are left
-/// out. Called before any work is done.
-void check_outputs(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
+/// Throws UserError (exit 2) when a file to write is one of the files to read, or is named twice. Of an input that is a
+/// folder every file below it counts as read, unless is_earlier_output says that it is what an earlier call wrote; a
+/// new file may always be written there. Empty names are left out. Called before any work is done.
+void check_outputs(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                   const std::function<bool(const std::string&)>& is_earlier_output = nullptr);
+
+/// Those of the paths that are folders.
+[[nodiscard]] std::vector<std::string> folders_of(const std::vector<std::string>& paths);
 
 /// Throws UserError (exit 1) unless a file or folder of that name can be made: before long work rather than after it.
 /// Nothing is checked for "" and for what is no file, such as a pipe.

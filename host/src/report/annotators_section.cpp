@@ -6,32 +6,39 @@
 #include "report/html.h"
 #include "report/sections.h"
 #include "report/svg_chart.h"
+#include "text/counted.h"
 
 namespace bdc::host {
 namespace {
 
 constexpr std::size_t kMostRows = 5000;
+constexpr double kFewBoxes = 10;  // fewer say hardly anything of an annotator
+constexpr double kTied = 0.3;     // IoU from which a box counts as that of a true object
 
 struct Column {
   std::string name, hint;
+  int decimals = 3;
 };
 
 std::vector<Column> columns_of(const AnnotatorPosteriors& p, bool measured) {
   const BoxErrorNames box = box_error_names(p.profile);
-  std::vector<Column> out = {{"images", "images seen"}, {"boxes", "boxes drawn"}};
+  std::vector<Column> out = {{"images", "images seen", 0}, {"boxes", "boxes drawn", 0}};
   out.push_back({"quality", "recall × class accuracy / (1 + spurious boxes per image)"});
   if (p.has_existence) {
     out.push_back({"recall", "share of the objects shown that were drawn"});
     out.push_back({"spurious", "boxes per image where nothing is"});
   }
   out.push_back({"accuracy", "probability that the class is right"});
-  for (const auto& name : box.name) out.push_back({"bias " + name, "mean box error, " + box.unit});
-  out.push_back({"box σ", "typical deviation of a box coordinate, bias taken out, " + box.unit});
-  out.push_back({"precision", "1 / σ²"});
+  for (std::size_t i = 0; i < 4; ++i) out.push_back({box.heading[i], "mean box error, " + box.unit[i]});
+  const std::string unit = box.unit[0] == box.unit[2] ? box.unit[0] : "over position and size";
+  out.push_back({"box σ", "typical deviation of a box coordinate, bias taken out, " + unit});
+  out.push_back({"precision", "1 / σ²", 1});
   if (measured) {
-    out.push_back({"true recall", "measured with the true boxes"});
-    out.push_back({"true accuracy", "measured with the true boxes"});
-    out.push_back({"true σ", "measured with the true boxes, in box sizes"});
+    const std::string how = "a box with an IoU of " + brief(kTied) + " or more with a true object counts as its";
+    out.push_back({"true objects", "true objects in the images seen", 0});
+    out.push_back({"true recall", "share of the true objects that were drawn; " + how});
+    out.push_back({"true accuracy", "share of the objects drawn that got the true class; " + how});
+    out.push_back({"true σ", "deviation of an edge from the true one, in box sizes; " + how});
   }
   return out;
 }
@@ -50,6 +57,7 @@ std::vector<double> numbers_of(const AnnotatorPosteriors& p, std::size_t k, cons
   out.push_back(1 / (noise * noise));
   if (measured != nullptr) {
     const double unknown = std::nan("");
+    out.push_back(static_cast<double>(measured->objects));
     out.push_back(measured->objects > 0 ? measured->recall() : unknown);
     out.push_back(measured->found > 0 ? measured->accuracy() : unknown);
     out.push_back(measured->found > 1 ? measured->box_noise() : unknown);
@@ -57,12 +65,21 @@ std::vector<double> numbers_of(const AnnotatorPosteriors& p, std::size_t k, cons
   return out;
 }
 
-/// Learnt against measured, over the annotators who were shown at least so many true objects.
-std::string correlations(const AnnotatorPosteriors& p, const std::vector<MeasuredAnnotator>& measured,
-                         std::size_t objects) {
+/// Annotators who can be measured: shown at least so many true objects, and two of them drawn.
+std::vector<std::size_t> measurable(const std::vector<MeasuredAnnotator>& measured,
+                                    const std::vector<std::size_t>& shown, std::size_t objects) {
+  std::vector<std::size_t> out;
+  for (const std::size_t k : shown) {
+    if (measured[k].found >= 2 && measured[k].objects >= objects) out.push_back(k);
+  }
+  return out;
+}
+
+/// Learnt against measured, over these annotators.
+std::string correlation(const AnnotatorPosteriors& p, const std::vector<MeasuredAnnotator>& measured,
+                        const std::vector<std::size_t>& who) {
   std::vector<double> recall[2], accuracy[2], noise[2];
-  for (std::size_t k = 0; k < measured.size(); ++k) {
-    if (measured[k].found < 2 || measured[k].objects < objects) continue;
+  for (const std::size_t k : who) {
     recall[0].push_back(p.mean_recall(k)), recall[1].push_back(measured[k].recall());
     accuracy[0].push_back(p.accuracy(k)), accuracy[1].push_back(measured[k].accuracy());
     noise[0].push_back(box_noise(p, k)), noise[1].push_back(measured[k].box_noise());
@@ -70,8 +87,21 @@ std::string correlations(const AnnotatorPosteriors& p, const std::vector<Measure
   std::string out;
   if (p.has_existence) out += "recall " + brief(rank_correlation(recall[0], recall[1])) + ", ";
   if (p.classes.size() > 1) out += "class accuracy " + brief(rank_correlation(accuracy[0], accuracy[1])) + ", ";
-  return out + "box σ " + brief(rank_correlation(noise[0], noise[1])) + " over " + std::to_string(noise[0].size()) +
-         " annotators" + (objects > 0 ? " who were shown at least " + std::to_string(objects) + " objects" : "");
+  return out + "box σ " + brief(rank_correlation(noise[0], noise[1])) + " over " + counted(who.size(), "annotator");
+}
+
+/// Over all, and over those who were shown 20 and 50 objects where they are fewer people and at least five.
+std::string correlations(const AnnotatorPosteriors& p, const std::vector<MeasuredAnnotator>& measured,
+                         const std::vector<std::size_t>& shown) {
+  auto who = measurable(measured, shown, 0);
+  std::string out = correlation(p, measured, who);
+  for (const std::size_t objects : {20U, 50U}) {
+    const auto fewer = measurable(measured, shown, objects);
+    if (fewer.size() == who.size() || fewer.size() < 5) continue;
+    who = fewer;
+    out += "; " + correlation(p, measured, who) + " who were shown at least " + std::to_string(objects) + " objects";
+  }
+  return out;
 }
 
 std::string overview(const AnnotatorPosteriors& p, const std::vector<std::size_t>& order,
@@ -107,6 +137,30 @@ std::string overview(const AnnotatorPosteriors& p, const std::vector<std::size_t
   return out;
 }
 
+/// How many, in which order, learnt by whom, and who is left out. order: those with evidence.
+std::string introduction(const ReportData& data, const std::vector<std::size_t>& order,
+                         const std::vector<double>& quality) {
+  const AnnotatorPosteriors& p = *data.posteriors;
+  const bool ranked = !order.empty() && quality[order.front()] > quality[order.back()];
+  std::string out =
+      counted(order.size(), "annotator") +
+      (ranked || order.size() < 2 ? ", best first" : ", in the order of the labels, as their quality is the same") +
+      "; what is believed of them was learnt without the truth (profile " + isolated(p.profile) +
+      (data.learnt_by.empty() ? "" : ", by " + isolated(data.learnt_by)) + ").";
+  if (order.size() < p.annotators.size()) {
+    out += " Of " + std::to_string(p.annotators.size() - order.size()) +
+           " more nothing is known, so that they are left out.";
+  }
+  if (order.size() > kMostRows) out += " The table holds the first " + std::to_string(kMostRows) + ".";
+  const auto few =
+      std::count_if(order.begin(), order.end(), [&](std::size_t k) { return p.annotators[k].annotations < kFewBoxes; });
+  if (few > 0) {
+    out += " Grey: hardly any evidence, fewer than " + brief(kFewBoxes) +
+           " boxes; the figures are mostly what was assumed at the start.";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string annotator_name(const AnnotatorEvidence& annotator) {
@@ -118,9 +172,16 @@ std::string cluster_name(std::size_t g) {
 }
 
 BoxErrorNames box_error_names(const std::string& profile) {
-  if (profile == "absence_aware") return {{"left", "top", "right", "bottom"}, "in widths and heights of the object"};
-  if (profile == "reference") return {{"x", "y", "width", "height"}, "in widths and heights of the prediction"};
-  return {{"x", "y", "width", "height"}, "centre: prediction - box, of the image's size; size: prediction / box"};
+  const std::array<std::string, 4> edges = {"left", "top", "right", "bottom"}, size = {"x", "y", "width", "height"};
+  const auto named = [](const std::array<std::string, 4>& name, const std::string& unit) {
+    return BoxErrorNames{
+        name, {"bias " + name[0], "bias " + name[1], "bias " + name[2], "bias " + name[3]}, {unit, unit, unit, unit}};
+  };
+  if (profile == "absence_aware") return named(edges, "in widths and heights of the object");
+  if (profile == "reference") return named(size, "in widths and heights of the prediction");
+  const std::string centre = "of the image's size", ratio = "prediction / box, 1 = none";
+  return {
+      size, {"bias x", "bias y", "width ratio (1 = none)", "height ratio (1 = none)"}, {centre, centre, ratio, ratio}};
 }
 
 std::string annotators_section(const ReportData& data, const AnnotatorClusters& clusters) {
@@ -137,37 +198,38 @@ std::string annotators_section(const ReportData& data, const AnnotatorClusters& 
   std::vector<double> quality(p.annotators.size());
   for (const std::size_t k : order) quality[k] = annotator_quality(p, k);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return quality[a] > quality[b]; });
-
-  std::string out = "<section id=\"annotators\"><h2>Annotators</h2><p>" + std::to_string(p.annotators.size()) +
-                    " annotators, best first; what is believed of them was learnt without the truth (profile " +
-                    isolated(p.profile) + ").";
-  if (order.size() < p.annotators.size()) {
-    out += " " + std::to_string(p.annotators.size() - order.size()) + " of them saw no image and are left out.";
-  }
-  if (order.size() > kMostRows) {
-    out += " The table holds the first " + std::to_string(kMostRows) + ".";
-    order.resize(kMostRows);
-  }
-  out += "</p>" + overview(p, order, clusters);
+  data.tell("drawing annotators");
+  std::string out = "<section id=\"annotators\"><h2>Annotators</h2><p>" + introduction(data, order, quality) + "</p>";
+  if (order.empty()) return out + "</section>";
+  const auto shown = order;
+  if (order.size() > kMostRows) order.resize(kMostRows);
+  out += overview(p, order, clusters);
   if (!measured.empty()) {
-    out += "<p class=\"note\">Rank correlation of what was learnt with what the true boxes say: " +
-           correlations(p, measured, 0) + "; " + correlations(p, measured, 20) + ".</p>";
+    out += "<p class=\"note\">“True” figures are measured: a box counts as that of a true object from an IoU of " +
+           brief(kTied) +
+           " on, over the true objects in the images seen. They differ from the settings of a simulated annotator, who "
+           "may draw an object too badly to be counted. Rank correlation of what was learnt with what is measured: " +
+           correlations(p, measured, shown) + ".</p>";
   }
   out +=
       "<p class=\"js\"><label>Filter <input id=\"filter\" type=\"search\" placeholder=\"name\"></label> "
       "<span class=\"note\">Click a heading to sort, a row to look at one annotator.</span></p>"
-      "<div class=\"scroll\"><table id=\"annotator-table\"><thead><tr><th>annotator</th><th>group</th>";
-  for (const Column& c : columns_of(p, !measured.empty())) {
-    out += "<th class=\"n\" title=\"" + escape_html(c.hint) + "\">" + escape_html(c.name) + "</th>";
+      "<div class=\"scroll\"><table id=\"annotator-table\"><thead><tr><th scope=\"col\">annotator</th><th "
+      "scope=\"col\">group</th>";
+  const auto columns = columns_of(p, !measured.empty());
+  for (const Column& c : columns) {
+    out += "<th scope=\"col\" class=\"n\" title=\"" + escape_html(c.hint) + "\">" + escape_html(c.name) + "</th>";
   }
   out += "</tr></thead><tbody>";
   for (const std::size_t k : order) {
     const auto g = static_cast<std::size_t>(clusters.cluster[k]);
-    out += "<tr data-k=\"" + std::to_string(k) + "\"><td>" + isolated(annotator_name(p.annotators[k])) +
-           "</td><td><span class=\"s" + std::to_string(g % 8) + "\"><i></i>" + cluster_name(g) + "</span></td>";
-    for (const double v : numbers_of(p, k, measured.empty() ? nullptr : &measured[k])) {
-      const bool large = std::fabs(v) >= 100;
-      out += "<td class=\"n\">" + brief(large ? std::round(v) : std::fabs(v) < 5e-4 ? 0 : v, large ? 9 : 3) + "</td>";
+    const bool few = p.annotators[k].annotations < kFewBoxes;
+    out += "<tr data-k=\"" + std::to_string(k) + (few ? "\" class=\"note" : "") + "\"><td>" +
+           isolated(annotator_name(p.annotators[k])) + "</td><td><span class=\"s" + std::to_string(g % 8) +
+           "\"><i></i>" + cluster_name(g) + "</span></td>";
+    const auto numbers = numbers_of(p, k, measured.empty() ? nullptr : &measured[k]);
+    for (std::size_t n = 0; n < numbers.size(); ++n) {
+      out += "<td class=\"n\">" + in_column(numbers[n], columns[n].decimals) + "</td>";
     }
     out += "</tr>";
   }

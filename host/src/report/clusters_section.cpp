@@ -6,6 +6,7 @@
 #include "report/html.h"
 #include "report/sections.h"
 #include "report/svg_chart.h"
+#include "text/counted.h"
 
 namespace bdc::host {
 namespace {
@@ -44,8 +45,7 @@ std::string gaussians(const AnnotatorPosteriors& p, const std::vector<ClusterSum
   }
   std::string out = "<div class=\"cards four\">";
   for (std::size_t i = 0; i < 4; ++i) {
-    SvgChart chart{
-        "Error of " + names.name[i], names.unit.size() < 40 ? names.unit : "error", "", {}, {}, false, 300, 210};
+    SvgChart chart{"Error of " + names.name[i], names.unit[i], "", {}, {}, false, 300, 210};
     for (std::size_t g = 0; g + 1 < groups.size(); ++g) {
       PlotLine line{"group " + cluster_name(g), {}, {}};
       for (int x = 0; x <= 120; ++x) {
@@ -60,31 +60,49 @@ std::string gaussians(const AnnotatorPosteriors& p, const std::vector<ClusterSum
   return out + "</div>";
 }
 
+/// What the groups were made of, and how many there are.
+std::string introduction(const AnnotatorPosteriors& p, const AnnotatorClusters& clusters) {
+  std::string out = std::string("Annotators who err alike, found by k-means on ") +
+                    (p.has_existence ? "recall, spurious rate" : "") +
+                    (p.classes.size() > 1 ? (p.has_existence ? ", class accuracy and " : "class accuracy and ")
+                                          : (p.has_existence ? " and " : "")) +
+                    "box noise as learnt" +
+                    (p.has_existence || p.classes.size() > 1 ? ", each weighted by how reliably it is known. " : ". ");
+  if (clusters.asked > clusters.k) {
+    out += counted(clusters.asked, "group was", "groups were") +
+           " asked for, and these annotators can be told apart as " + std::to_string(clusters.k) + " at most. ";
+  }
+  if (clusters.k == 1) {
+    return out + (clusters.asked == 1   ? "One group was asked for."
+                  : clusters.asked == 0 ? "No division stands out, so all are one group."
+                                        : "All are one group.");
+  }
+  return out + "The division into " + std::to_string(clusters.k) + (clusters.asked > 0 ? ", as asked for," : "") +
+         " has a mean silhouette of " + brief(clusters.silhouette, 2) + ".";
+}
+
 }  // namespace
 
 std::string clusters_section(const ReportData& data, const AnnotatorClusters& clusters) {
   if (!data.posteriors || clusters.k == 0) return "";
   const AnnotatorPosteriors& p = *data.posteriors;
   const auto groups = summarise_clusters(p, clusters);
-  std::string out =
-      "<section id=\"groups\"><h2>Groups of annotators</h2><p>Annotators who err alike, found by k-means on recall, "
-      "spurious rate, class accuracy and box noise as learnt, each weighted by how reliably it is known. " +
-      (clusters.k == 1 ? std::string("No division stands out, so all are one group.")
-                       : "The division into " + std::to_string(clusters.k) + " has a mean silhouette of " +
-                             brief(clusters.silhouette, 2) + ".") +
-      "</p><div class=\"scroll\"><table><thead><tr><th>group</th><th class=\"n\">annotators</th><th "
-      "class=\"n\">images</th>"
-      "<th class=\"n\">boxes</th><th class=\"n\">quality</th>";
-  if (p.has_existence) out += "<th class=\"n\">recall</th><th class=\"n\">spurious</th>";
-  out += "<th class=\"n\">accuracy</th><th class=\"n\">box σ</th><th>most common confusions</th></tr></thead><tbody>";
+  data.tell("drawing groups");
+  std::string out = "<section id=\"groups\"><h2>Groups of annotators</h2><p>" + introduction(p, clusters) +
+                    "</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\">group</th>";
+  std::vector<const char*> columns = {"annotators", "images", "boxes", "quality"};
+  if (p.has_existence) columns.insert(columns.end(), {"recall", "spurious"});
+  columns.insert(columns.end(), {"accuracy", "box σ"});
+  for (const char* name : columns) out += std::string("<th scope=\"col\" class=\"n\">") + name + "</th>";
+  out += "<th scope=\"col\">most common confusions</th></tr></thead><tbody>";
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const ClusterSummary& s = groups[g];
     const bool all = g + 1 == groups.size();
-    const auto cell = [](double v, int digits) { return "<td class=\"n\">" + brief(v, digits) + "</td>"; };
+    const auto cell = [](double v, int digits) { return "<td class=\"n\">" + in_column(v, digits) + "</td>"; };
     out += "<tr><td>" +
            (all ? std::string("all")
                 : "<span class=\"s" + std::to_string(g % 8) + "\"><i></i>" + cluster_name(g) + "</span>") +
-           "</td>" + cell(static_cast<double>(s.annotators), 7) + cell(s.images, 4) + cell(s.boxes, 4) +
+           "</td>" + cell(static_cast<double>(s.annotators), 0) + cell(s.images, 1) + cell(s.boxes, 1) +
            cell(s.quality, 3);
     if (p.has_existence) out += cell(s.recall, 3) + cell(s.spurious, 3);
     out += cell(s.accuracy, 3) + cell(s.noise, 3) + "<td>" + common_confusions(p, s) + "</td></tr>";

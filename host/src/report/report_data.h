@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,14 +23,20 @@ struct MethodLabels {
 /// All that a report can show. Parts that are empty are left out of the page.
 struct ReportData {
   std::string title, source;
-  CrowdData crowd;                                ///< no images: nothing is known of the labels
-  std::vector<MethodLabels> methods;              ///< the first is the one that relabelling is judged by
+  CrowdData crowd;  ///< no images: nothing is known of the labels
+  std::vector<MethodLabels> methods;
   std::optional<AnnotatorPosteriors> posteriors;  ///< aligned with the crowd where there is one
+  std::string learnt_by;                          ///< who made the posteriors: "bdc, run for this report"; may be empty
   std::vector<Json> metrics;                      ///< of a run, a record an epoch (read_metrics)
   std::vector<double> bound;                      ///< lower bound after each round of an aggregation
   std::shared_ptr<const Dataset> pictures;        ///< image i is picture i of the crowd; null: none
   Json experiment;                                ///< table.json of an experiment; null: none
   std::vector<std::string> notes;                 ///< sentences for the reader
+  std::function<void(const std::string&)> progress;  ///< told what is being done; may be empty
+
+  void tell(const std::string& text) const {
+    if (progress) progress(text);
+  }
 };
 
 struct ReportSettings {

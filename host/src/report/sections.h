@@ -38,10 +38,9 @@ namespace bdc::host {
 /// each) and box errors of annotators and groups.
 [[nodiscard]] Json script_data(const ReportData& data, const AnnotatorClusters& clusters);
 
-/// Names of the four box errors of a profile, and what they are measured in.
+/// Names of the four box errors of a profile, how a table heads their means, and what they are measured in.
 struct BoxErrorNames {
-  std::array<std::string, 4> name;
-  std::string unit;
+  std::array<std::string, 4> name, heading, unit;
 };
 [[nodiscard]] BoxErrorNames box_error_names(const std::string& profile);
 

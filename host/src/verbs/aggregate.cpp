@@ -54,6 +54,7 @@ struct Work {
   std::optional<Predictions> predictions;
   std::optional<AnnotatorPosteriors> prior;
   std::vector<char> evaluated;
+  std::vector<std::string> notes;
 };
 
 Predictions predictions_for(const CrowdData& crowd, const std::string& file) {
@@ -64,6 +65,15 @@ Predictions predictions_for(const CrowdData& crowd, const std::string& file) {
     if (what.find("image_id") == std::string::npos) throw;
     throw DataError(what + "\n  advice: predict on the images of the labels, and use their ids or file names");
   }
+}
+
+/// What an earlier project learnt of the annotators of this one.
+AnnotatorPosteriors prior_for(const CrowdData& crowd, const std::string& file, std::vector<std::string>& notes) {
+  Alignment how;
+  AnnotatorPosteriors prior = aligned_with(read_annotator_posteriors(file), crowd, &how);
+  if (how.by_name) notes.push_back(file + ": ids mean other people than in the labels, so names tell who is who");
+  if (how.matched == 0) notes.push_back(file + ": knows none of the annotators of these labels, and changes nothing");
+  return prior;
 }
 
 Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
@@ -82,7 +92,7 @@ Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
   if (!flags.truth.empty()) (void)attach_truth(work.crowd, flags.truth);
   if (work.crowd.has_truth) work.evaluated.assign(work.crowd.truth_covers.begin(), work.crowd.truth_covers.end());
   if (!flags.predictions.empty()) work.predictions = predictions_for(work.crowd, flags.predictions);
-  if (!flags.prior.empty()) work.prior = read_annotator_posteriors(flags.prior);
+  if (!flags.prior.empty()) work.prior = prior_for(work.crowd, flags.prior, work.notes);
   return work;
 }
 
@@ -227,6 +237,7 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
   if (flags.labels.empty()) throw UserError(ExitCode::usage, "aggregate: no labels were named; see --help");
   std::vector<std::string> inputs = flags.labels;
   inputs.insert(inputs.end(), {flags.predictions, flags.prior, flags.truth});
+  for (const std::string& file : files_of(reading)) inputs.push_back(file);
   check_outputs(inputs, {flags.output, flags.annotators});
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
   const auto options = option_map(flags.options);
@@ -252,6 +263,7 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
     out.commit();
   }
   progress.finish();
+  for (const auto& note : work.notes) std::cerr << "note: " << note << "\n";
   for (const auto& warning : result.warnings) std::cerr << "note: " << warning << "\n";
   if (flags.quiet && !flags.json) return 0;
   const Json s = summary(work, result, measure_agreement(work.crowd, nullptr, 0.45, 0.5, flags.threads), seconds);

@@ -15,7 +15,9 @@ namespace {
 int convert(std::vector<std::string> paths, const std::string& to, const ReadOptions& reading) {
   const std::string target = paths.back();
   paths.pop_back();
-  check_outputs(paths, {target});
+  std::vector<std::string> inputs = paths;
+  for (const std::string& file : files_of(reading)) inputs.push_back(file);
+  check_outputs(inputs, {target});
   if (to.empty() && !extension_tells_format(target)) {
     throw UserError(ExitCode::usage, "convert: the extension of '" + printable(target) +
                                          "' does not tell the format to write; name it with --to (" +

@@ -57,6 +57,10 @@ std::shared_ptr<ReadOptions> add_truth_options(CLI::App& verb) {
   return options;
 }
 
+std::vector<std::string> files_of(const ReadOptions& options) {
+  return {options.sizes_csv, options.class_names};
+}
+
 std::string format_names(bool writable_only) {
   return join(names_of_formats(writable_only));
 }

@@ -15,6 +15,9 @@ std::shared_ptr<ReadOptions> add_label_options(CLI::App& verb, const char* forma
 /// The same without --annotator, for true boxes: nobody drew them.
 std::shared_ptr<ReadOptions> add_truth_options(CLI::App& verb);
 
+/// The files that reading with these options needs beside the labels; names may be empty.
+[[nodiscard]] std::vector<std::string> files_of(const ReadOptions& options);
+
 /// A check for command line options: empty for the name of a format (of one that can be written), else what is wrong.
 [[nodiscard]] std::function<std::string(const std::string&)> known_format(bool writable_only);
 

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 
 #include "app/user_error.h"
@@ -21,11 +22,31 @@ struct Flags {
   bool quiet = false;
 };
 
-int report(Flags flags, const ReadOptions& reading) {
+/// Whether a file is one that this verb may have written earlier: a page, or a table of what is worth another look.
+bool is_page(const std::string& file) {
+  const std::string extension = CLI::detail::to_lower(std::filesystem::path(file).extension().string());
+  return extension == ".html" || extension == ".htm";
+}
+bool is_relabel_table(const std::string& file) {
+  const std::string head = relabel_csv({}, 0);
+  std::ifstream in(file, std::ios::binary);
+  std::string start(head.size(), ' ');
+  return in.read(start.data(), static_cast<std::streamsize>(start.size())) && start == head;
+}
+
+/// A run's own files lie in its folder, and so may its report: that one alone may be replaced there.
+void check_files(const Flags& flags, const ReadOptions& reading) {
   std::vector<std::string> inputs = flags.request.inputs;
-  inputs.insert(inputs.end(), {flags.request.annotators, flags.request.truth});
-  for (const auto& file : flags.request.consensus) inputs.push_back(file.substr(file.find('=') + 1));
-  check_outputs(inputs, {flags.output, flags.relabel_csv});
+  inputs.insert(inputs.end(),
+                {flags.request.annotators, flags.request.truth, flags.request.images, reading.image_folder});
+  for (const auto& text : flags.request.consensus) inputs.push_back(consensus_file(text).file);
+  for (const auto& file : files_of(reading)) inputs.push_back(file);
+  check_outputs(inputs, {flags.output, flags.relabel_csv},
+                [&](const std::string& file) { return file == flags.output ? is_page(file) : is_relabel_table(file); });
+}
+
+int report(Flags flags, const ReadOptions& reading) {
+  check_files(flags, reading);
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
   flags.request.reading = reading;
   flags.request.threads = flags.settings.threads;

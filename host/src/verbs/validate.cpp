@@ -23,7 +23,7 @@ int validate(const Flags& flags, const ReadOptions& reading) {
     throw UserError(ExitCode::usage, "--fix writes a .json (crowd) or .csv (VinDr-CXR) file, found '" +
                                          printable(flags.fixed_file) + "'; `convert` turns it into other formats");
   }
-  check_output_folder(flags.fixed_file);
+  check_outputs(folders_of(flags.paths), {flags.fixed_file});  // one file may be mended in its place
   CrowdData data;
   const ValidationReport report = validate_crowd(flags.paths, reading, flags.checks, &data);
   std::cout << (flags.json ? report.json() : report.text());

@@ -218,6 +218,31 @@ TEST(AnnotatorPosteriors, AlignWithACrowdByIdAndName) {
   EXPECT_THROW((void)bdc::aligned_with(p, crowd), bdc::DataError);
 }
 
+TEST(AnnotatorPosteriors, WhereAnIdHasAnotherNameTheNamesDecideOrNothingDoes) {
+  const RandomCrowd c(2, 40, 5, 4);
+  bdc::CrowdData crowd = c.crowd;
+  bdc::AnnotatorPosteriors p = learnt(c);
+  for (std::size_t k = 0; k < 5; ++k) crowd.annotators[k].name = p.annotators[k].name = "who" + std::to_string(k);
+  bdc::Alignment how;
+  EXPECT_EQ(bdc::aligned_with(p, crowd, &how).annotators[1].box.count, p.annotators[1].box.count);
+  EXPECT_EQ(how.matched, 5u);
+  EXPECT_FALSE(how.by_name);
+
+  std::swap(crowd.annotators[1].name, crowd.annotators[3].name);
+  const bdc::AnnotatorPosteriors q = bdc::aligned_with(p, crowd, &how);
+  EXPECT_TRUE(how.by_name);
+  EXPECT_EQ(q.annotators[1].box.count, p.annotators[3].box.count);
+  EXPECT_EQ(q.annotators[3].box.count, p.annotators[1].box.count);
+  EXPECT_EQ(q.annotators[1].id.text, crowd.annotators[1].id.text);
+
+  crowd.annotators[4].name = "";  // nobody can say who that is
+  EXPECT_THROW((void)bdc::aligned_with(p, crowd), bdc::DataError);
+  crowd.annotators[4].name = "who0";  // twice
+  EXPECT_THROW((void)bdc::aligned_with(p, crowd), bdc::DataError);
+  for (auto& annotator : p.annotators) annotator.name = "";  // without names ids alone count
+  EXPECT_EQ(bdc::aligned_with(p, crowd).annotators[1].box.count, p.annotators[1].box.count);
+}
+
 TEST(AnnotatorPosteriors, AnAnnotatorWhoIsAlwaysRightIsMoreAccurate) {
   bdc::AnnotatorPosteriors p;
   p.classes.resize(2);

@@ -70,5 +70,34 @@ TEST(Relabelling, OrderIsByGain) {
   EXPECT_GE(order[0].gain, order[1].gain);
 }
 
+/// One annotator with a box and a profile.
+AnnotatorPosteriors posteriors(const std::string& profile, bool existence) {
+  AnnotatorPosteriors p;
+  p.profile = profile;
+  p.has_existence = existence;
+  p.classes.resize(2);
+  p.annotators.resize(1);
+  p.annotators[0].annotations = 3;
+  p.confusion.num_classes = 2;
+  p.confusion.begin = {0, 0};
+  return p;
+}
+
+TEST(Relabelling, TheMedianAnnotatorSaysWhatWasLearntAndWhatIsAssumed) {
+  const NextAnnotator assumed;
+  EXPECT_FALSE(assumed.recall_learnt || assumed.accuracy_learnt || assumed.box_noise_learnt);
+  const NextAnnotator all = median_annotator(posteriors("absence_aware", true));
+  EXPECT_TRUE(all.recall_learnt && all.accuracy_learnt && all.box_noise_learnt);
+  const AnnotatorPosteriors paper = posteriors("paper", false);
+  const NextAnnotator some = median_annotator(paper);
+  EXPECT_FALSE(some.recall_learnt);
+  EXPECT_EQ(some.recall, assumed.recall);
+  EXPECT_TRUE(some.accuracy_learnt && some.box_noise_learnt);
+  EXPECT_EQ(some.accuracy, paper.accuracy(0));
+  const auto precision = paper.box(0).precision();
+  EXPECT_NEAR(some.box_noise, std::sqrt((1 / precision[2] + 1 / precision[3]) / 4), 1e-12);
+  EXPECT_FALSE(median_annotator(posteriors("crowd_rcnn", false)).box_noise_learnt);
+}
+
 }  // namespace
 }  // namespace bdc

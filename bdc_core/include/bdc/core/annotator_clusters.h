@@ -27,6 +27,7 @@ struct AnnotatorFeatures {
 struct AnnotatorClusters {
   static constexpr std::int32_t none = -1;
   std::size_t k = 0;
+  std::size_t asked = 0;              ///< the k that was asked for; 0: chosen
   std::vector<std::int32_t> cluster;  ///< one per annotator; none: no evidence. Groups: best mean quality first
   double silhouette = 0;
 };

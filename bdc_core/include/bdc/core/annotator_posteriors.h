@@ -74,10 +74,18 @@ struct AnnotatorPosteriors {
 /// Throws DataError, naming the source, unless the profile is this one.
 void require_profile(const AnnotatorPosteriors& prior, const std::string& profile);
 
+/// How aligned_with found the annotators of a crowd.
+struct Alignment {
+  std::size_t matched = 0;  ///< annotators of the crowd that the posteriors know
+  bool by_name = false;     ///< ids meant other people, so that names decided
+};
+
 /// The same posteriors with annotators and classes in the order of `crowd`: annotators by id (those not in the crowd
-/// are dropped, new ones have no evidence), classes by name. Throws DataError, naming the source, when a class with
-/// counts is not in the crowd.
-[[nodiscard]] AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const CrowdData& crowd);
+/// are dropped, new ones have no evidence), classes by name. Where an id has one name here and another there, the names
+/// decide, provided that they find every annotator of the crowd. Throws DataError, naming the source, when they do not,
+/// and when a class with counts is not in the crowd. how: may be null.
+[[nodiscard]] AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const CrowdData& crowd,
+                                               Alignment* how = nullptr);
 
 /// Versioned JSON ("format": "bdc_annotators", "version": 1). Expected confusion counts below one millionth are left
 /// out.

@@ -20,11 +20,14 @@ struct NextAnnotator {
   double spurious = 0.15;   ///< probability to draw a box where nothing is
   double accuracy = 0.85;   ///< of the class
   double box_noise = 0.08;  ///< deviation of an edge, in box sizes
+  /// Whether the numbers are a crowd's; otherwise they are the defaults above. recall: spurious, too.
+  bool recall_learnt = false, accuracy_learnt = false, box_noise_learnt = false;
 };
 
 /// The median annotator of a crowd in each of the four numbers. spurious = 1 - exp(-boxes per image), as if all
-/// inventions fell on the place asked about: inventions often repeat. Where the profile does not know a number, the
-/// default stays.
+/// inventions fell on the place asked about: inventions often repeat. Profiles that measure centre and size give the
+/// noise of an edge as that of the size / sqrt 2: two edges that err independently. Where the profile does not know a
+/// number, the default stays.
 [[nodiscard]] NextAnnotator median_annotator(const AnnotatorPosteriors& posteriors);
 
 /// The gain of one more look at target n. Without existence its weight (at most 1) stands for it; without box_std the
