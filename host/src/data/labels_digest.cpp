@@ -1,6 +1,7 @@
 #include "data/labels_digest.h"
 
 #include "files/checksum.h"
+#include "text/counted.h"
 
 namespace bdc::host {
 namespace {
@@ -14,10 +15,6 @@ void add_box(Checksum& sum, std::int32_t image, std::int32_t label, const Box& b
   add_number(sum, image);
   add_number(sum, label);
   for (const double edge : {box.x1, box.y1, box.x2, box.y2}) add_number(sum, edge);
-}
-
-std::string counted(std::size_t count, const char* one, const char* many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
 }  // namespace

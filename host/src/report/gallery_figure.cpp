@@ -10,6 +10,7 @@
 
 #include "report/gallery_panel.h"
 #include "report/html.h"
+#include "text/counted.h"
 
 namespace bdc::host {
 namespace {

@@ -24,6 +24,7 @@ std::vector<double> disputed(const CrowdData& crowd, const std::vector<double>& 
 
 std::string gallery_section(const ReportData& data, const ReportSettings& settings) {
   if (data.crowd.annotations.empty() || data.crowd.annotators.size() < 2 || settings.gallery == 0) return "";
+  data.tell("drawing the gallery");
   const auto disagreement = image_disagreement(data.crowd, 0.45, settings.threads);
   const auto weight = disputed(data.crowd, disagreement);
   std::vector<std::size_t> order(weight.size());

@@ -111,10 +111,6 @@ std::string in_column(double value, int decimals) {
   return out.find_first_of("123456789") == std::string::npos && out[0] == '-' ? out.substr(1) : out;
 }
 
-std::string counted(std::size_t n, const std::string& one, const std::string& many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
-}
-
 std::string shortened(std::string_view text, std::size_t most) {
   constexpr std::size_t kEnd = 4;
   std::vector<std::size_t> starts;  // of the characters

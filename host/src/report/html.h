@@ -25,9 +25,6 @@ namespace bdc::host {
 /// A number with so many decimals, for columns whose points stand below each other; "–" when not finite.
 [[nodiscard]] std::string in_column(double value, int decimals);
 
-/// "1 box", "2 boxes".
-[[nodiscard]] std::string counted(std::size_t n, const std::string& one, const std::string& many);
-
 /// At most `most` (8 or more) characters: of a longer text the beginning, "…" and the last four, where numbers stand.
 /// Still to be escaped.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);

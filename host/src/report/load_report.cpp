@@ -220,8 +220,8 @@ void check_metrics(const fs::path& run, ReportData& data) {
                          " cannot be read and " + (lines - data.metrics.size() == 1 ? "is" : "are") + " left out.");
   }
   if (wrong > 0) {
-    data.notes.push_back(name + ": " + counted(wrong, "value") + (wrong == 1 ? " is" : " are") +
-                         " not numbers and left out.");
+    data.notes.push_back(name + ": " + counted(wrong, "value") +
+                         (wrong == 1 ? " is not a number" : " are not numbers") + " and left out.");
   }
 }
 

@@ -19,10 +19,12 @@ std::string tiles(const ReportData& data, const ReportSettings& settings) {
   if (data.crowd.images.empty()) return "";
   const CrowdData& crowd = data.crowd;
   std::string out = "<div class=\"tiles\">" + tile(std::to_string(crowd.images.size()), "images") +
-                    tile(std::to_string(crowd.classes.size()), "classes") +
-                    tile(std::to_string(crowd.annotators.size()), "annotators") +
-                    tile(std::to_string(crowd.annotations.size()), "boxes drawn") +
-                    tile(std::to_string(crowd.assignments.size()), "looks at images");
+                    tile(std::to_string(crowd.classes.size()), "classes");
+  if (!crowd.annotators.empty()) {
+    out += tile(std::to_string(crowd.annotators.size()), "annotators") +
+           tile(std::to_string(crowd.annotations.size()), "boxes drawn") +
+           tile(std::to_string(crowd.assignments.size()), "looks at images");
+  }
   if (crowd.annotators.size() > 1) {
     const Agreement agreement = measure_agreement(crowd, nullptr, 0.45, 0.5, settings.threads);
     if (std::isfinite(agreement.class_alpha))
