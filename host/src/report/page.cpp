@@ -19,7 +19,7 @@ std::string tiles(const ReportData& data, const ReportSettings& settings) {
   if (data.crowd.images.empty()) return "";
   const CrowdData& crowd = data.crowd;
   std::string out = "<div class=\"tiles\">" + tile(std::to_string(crowd.images.size()), "images") +
-                    tile(std::to_string(crowd.classes.size()), "classes");
+                    tile(std::to_string(crowd.classes.size()), crowd.classes.size() == 1 ? "class" : "classes");
   if (!crowd.annotators.empty()) {
     out += tile(std::to_string(crowd.annotators.size()), "annotators") +
            tile(std::to_string(crowd.annotations.size()), "boxes drawn") +
