@@ -157,6 +157,19 @@ TEST_F(Experiment, ACellIsRunAgainWhenAFileItReadsHasChanged) {
   folder.write("truth.json", one_image(30));
   EXPECT_NE(host({"experiment", "grid.json", "-o", "out", "--list"}).out.find("done"), std::string::npos);
 
+  // The same for results of detectors.
+  folder.write("truth.json", one_image(30));
+  folder.write("found.json", R"([{"image_id": 1, "category_id": 1, "bbox": [10, 10, 30, 40], "score": 0.9}])");
+  json drawn = json::parse(kFileGrid);
+  drawn["crowds"][0]["detectors"] =
+      json::parse(R"([{"name": "a", "file": "found.json"}, {"name": "b", "file": "found.json"}])");
+  folder.write("drawn.json", drawn.dump());
+  const auto detected = host({"experiment", "drawn.json", "-o", "drawn"});
+  ASSERT_EQ(detected.exit_code, 0) << detected.err;
+  EXPECT_NE(host({"experiment", "drawn.json", "-o", "drawn", "--list"}).out.find("done"), std::string::npos);
+  folder.write("found.json", R"([{"image_id": 1, "category_id": 1, "bbox": [10, 10, 60, 40], "score": 0.9}])");
+  EXPECT_NE(host({"experiment", "drawn.json", "-o", "drawn", "--list"}).out.find("to do"), std::string::npos);
+
   // The same for a detector's config, by way of what it is based on.
   json grid = json::parse(kTrained);
   grid["detectors"] = json::parse(R"([{"name": "d", "config": "detector.json"}])");
@@ -188,7 +201,7 @@ TEST_F(Experiment, WhatIsWrongWithALaterCellStopsItBeforeTheFirst) {
   refused(grid, 4, "nowhere.json");
   grid = json::parse(kTrained);
   grid["detectors"].push_back(json::parse(R"({"name": "yolov9"})"));
-  refused(grid, 5, "yolov9");
+  refused(grid, 5, "late.json.detectors.yolov9");
   grid["detectors"][1] = json::parse(R"({"name": "second", "plugin": "minimal", "set": {"train.epoch": 1}})");
   refused(grid, 3, "train.epochs");
 }

@@ -167,6 +167,18 @@ TEST_F(Labels, ValidateFindsNamesAndMendsWhatIsWrong) {
   EXPECT_EQ(read("fixed.json")["annotations"].size(), 25u);
 }
 
+TEST_F(Labels, MendingInPlaceNeverTurnsOneThingIntoAnother) {
+  const auto whole = [&](const char* name) { return bdc::test::read_file(folder.path() / name); };
+  const std::string truth = whole("truth.json"), labels = whole("crowd.json");
+  EXPECT_EQ(host({"validate", "crowd.json", "truth.json", "--fix", "truth.json"}).exit_code, 2) << "a merge of both";
+  const auto alone = host({"validate", "truth.json", "--fix", "truth.json"});
+  EXPECT_EQ(alone.exit_code, 2) << alone.err;
+  EXPECT_NE(alone.err.find("names no annotators"), std::string::npos) << alone.err;
+  EXPECT_EQ(whole("truth.json"), truth);
+  EXPECT_EQ(whole("crowd.json"), labels);
+  EXPECT_EQ(host({"validate", "crowd.json", "--fix", "crowd.json"}).exit_code, 0);
+}
+
 TEST_F(Labels, MistakesOnTheCommandLineAreNamed) {
   const auto says = [&](const std::vector<std::string>& words, int code, const std::string& text) {
     const auto outcome = host(words);

@@ -96,6 +96,11 @@ TEST_F(ReportInputs, FilesOfAFolderThatIsReadAreNeverReplaced) {
   says({"aggregate", "labels", "-o", "labels/anna.json"}, 2, "would replace a file of labels");
   says({"convert", "labels", "labels/anna.json"}, 2, "would replace a file of labels");
   says({"validate", "labels", "--fix", "labels/anna.json"}, 2, "would replace a file of labels");
+  fs::create_symlink("run/config.json", folder.path() / "link.html");
+  folder.write("run/notes.html", "my own");
+  says({"report", "run", "-o", "link.html"}, 2, "would replace a file of run");  // whatever the link is called
+  says({"report", "run", "-o", "run/notes.html"}, 2, "would replace a file of run");
+  EXPECT_EQ(text("run/notes.html"), "my own");
   EXPECT_EQ(text("labels/anna.json"), labels);
   EXPECT_EQ(text("run/config.json"), config);
   EXPECT_EQ(text("run/results.csv"), "epoch\n1\n");
@@ -105,7 +110,7 @@ TEST_F(ReportInputs, FilesOfAFolderThatIsReadAreNeverReplaced) {
 
 TEST_F(ReportInputs, AReportMayLieInTheFolderItIsMadeOfAndBeReplaced) {
   write_experiment(experiment_table());
-  ASSERT_EQ(host({"convert", "crowd.json", "labels", "--to", "voc"}).exit_code, 0);
+  ASSERT_EQ(host({"convert", "crowd.json", "labels/", "--to", "voc"}).exit_code, 0);
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(host({"report", "exp", "-o", "exp/report.html"}).exit_code, 0);
     const auto outcome = host({"report", "labels", "-o", "labels/r.html", "--relabel-csv", "labels/again.csv"});

@@ -124,7 +124,8 @@ const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
   if (const CrowdFormat* format = detected(path)) return *format;
   if (!is_folder(path)) explain_unrecognised(path, options, known);
   throw DataError(path + ": the format of this " + (is_folder(path) ? "folder" : "file") +
-                  " is not recognised; name it with --format (known: " + known + ")");
+                  " is not recognised; name it with --format (known: " + known + ")" +
+                  (is_folder(path) ? "; JSON labels are named as files, one by one" : ""));
 }
 
 /// Paths that another format recognises and this one does not are refused, before anything is read.
@@ -178,6 +179,11 @@ CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadRe
 }
 
 }  // namespace
+
+std::string detected_format(const std::string& path) {
+  const CrowdFormat* format = detected(path);
+  return format == nullptr ? "" : format->name;
+}
 
 CrowdData read_crowd(const std::vector<std::string>& paths, const ReadOptions& options, ReadReport* report) {
   if (paths.empty()) throw DataError("expected at least one file or folder to read, found none");

@@ -55,7 +55,12 @@ void check_grid(const Grid& grid, const CellSettings& settings, const std::atomi
     }
     std::vector<std::string> words = detector_words(cell, settings);
     words.insert(words.begin(), "config");
-    run_step(words, settings, "check_" + cell.id, stop);
+    try {
+      run_step(words, settings, "check_" + cell.id, stop);
+    } catch (const UserError& e) {
+      throw UserError(e.code(), grid.source + ".detectors." + cell.detector + " with method " + cell.method +
+                                    " cannot be trained\n  " + e.what());
+    }
   }
 }
 

@@ -97,9 +97,11 @@ void check_data(Json& data, const std::string& where, const fs::path& folder) {
 
 void add_detector_content(Json& crowd) {
   if (!crowd.contains("detectors")) return;
-  for (Json& detector : crowd["detectors"]) {
-    crowd["content"].push_back(content_digest(detector["file"].get<std::string>()));
+  Json content = Json::array();
+  for (const Json& detector : crowd["detectors"]) {
+    content.push_back(content_digest(detector["file"].get<std::string>()));
   }
+  crowd["content"] = std::move(content);
 }
 
 void check_crowd(Json& crowd, const std::string& where, const fs::path& folder) {

@@ -38,7 +38,9 @@ void check_output_folder(const std::string& output) {
   std::error_code ignored;
   const fs::file_status status = fs::status(output, ignored);
   if (output.empty() || (fs::exists(status) && !fs::is_regular_file(status))) return;  // a device, a pipe, a folder
-  fs::path folder = fs::path(output).lexically_normal().parent_path();
+  fs::path path = fs::path(output).lexically_normal();
+  if (!path.has_filename() && path.has_parent_path()) path = path.parent_path();  // "new/" is the folder "new"
+  fs::path folder = path.parent_path();
   if (folder.empty()) folder = ".";
   if (!fs::is_directory(folder, ignored)) {
     throw UserError(ExitCode::failure,

@@ -9,17 +9,18 @@ namespace {
 /// A value of the file and where it stands.
 struct Place {
   const Json& value;
-  std::string where;
+  std::string file, where;
 
   [[noreturn]] void fail(const std::string& expected) const {
-    throw DataError(where + ": expected " + expected + ", found " + type_of(value));
+    throw DataError(file + ": " + (where.empty() ? "" : where + ": ") + "expected " + expected + ", found " +
+                    type_of(value));
   }
   void require(bool fits, const std::string& expected) const {
     if (!fits) fail(expected);
   }
   [[nodiscard]] Place member(const std::string& key) const {
     static const Json nothing;
-    return {value.contains(key) ? value[key] : nothing, where + "/" + key};
+    return {value.contains(key) ? value[key] : nothing, file, where + "/" + key};
   }
 };
 
@@ -30,7 +31,7 @@ void check_number(const Place& number) {
   deviation.require(deviation.value.is_number() || deviation.value.is_null(), "a number");
   values.require(values.value.is_array(), "a list of numbers");
   for (std::size_t n = 0; n < values.value.size(); ++n) {
-    const Place one{values.value[n], values.where + "/" + std::to_string(n)};
+    const Place one{values.value[n], values.file, values.where + "/" + std::to_string(n)};
     one.require(one.value.is_number(), "a number");
   }
 }
@@ -44,7 +45,8 @@ void check_row(const Place& row) {
   const Place numbers = row.member("numbers");
   if (numbers.value.is_null()) return;  // no cell of the row is done
   numbers.require(numbers.value.is_object(), "an object");
-  for (const auto& [name, value] : numbers.value.items()) check_number({value, numbers.where + "/" + name});
+  for (const auto& [name, value] : numbers.value.items())
+    check_number({value, numbers.file, numbers.where + "/" + name});
 }
 
 }  // namespace
@@ -56,13 +58,14 @@ Json read_experiment_table(const std::filesystem::path& file) {
   } catch (const UserError& e) {
     throw DataError(std::string(e.what()) + "; run the experiment again to make its table anew");
   }
-  const Place top{table, file.string() + ": "};
+  const Place top{table, file.string(), ""};
   top.require(table.is_object(), "an object");
   top.member("format").require(top.member("format").value == "bdc_experiment", "\"bdc_experiment\"");
   top.member("version").require(top.member("version").value == 1, "version 1, which this program reads");
   const Place rows = top.member("rows");
   rows.require(rows.value.is_array(), "a list of rows");
-  for (std::size_t n = 0; n < rows.value.size(); ++n) check_row({rows.value[n], rows.where + "/" + std::to_string(n)});
+  for (std::size_t n = 0; n < rows.value.size(); ++n)
+    check_row({rows.value[n], rows.file, rows.where + "/" + std::to_string(n)});
   return table;
 }
 

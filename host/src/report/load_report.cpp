@@ -124,15 +124,15 @@ void open_pictures(const ReportRequest& request, ReportData& data) {
 CrowdData read_labels(const ReportRequest& request) {
   ReadOptions reading = request.reading;
   if (reading.image_folder.empty()) reading.image_folder = request.images;
-  try {
-    return read_crowd(request.inputs, reading);
-  } catch (const DataError& e) {
-    const std::string what = e.what();
-    if (what.find(": the format of this folder is not recognised") == std::string::npos) throw;
-    throw DataError(what.substr(0, what.find(": the format of this folder")) +
+  std::error_code ignored;
+  const std::string& first = request.inputs[0];
+  if (reading.format.empty() && fs::is_directory(first, ignored) && detected_format(first).empty()) {
+    throw DataError(first +
                     ": expected labels, the folder of a run (it has a config.json) or of an experiment (it has a "
-                    "table.json), found none of them; where it holds labels, name their format with --format");
+                    "table.json), found none of them; JSON labels are named as files, and labels of another format "
+                    "with --format");
   }
+  return read_crowd(request.inputs, reading);
 }
 
 /// What the reader would miss otherwise.

@@ -38,6 +38,11 @@ std::string tiles(const ReportData& data, const ReportSettings& settings) {
 
 }  // namespace
 
+std::string report_head() {
+  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"bdc-host "
+         "report\">";
+}
+
 std::string render_report(const ReportData& data, const ReportSettings& settings) {
   AnnotatorClusters clusters;
   if (data.posteriors) clusters = cluster_annotators(*data.posteriors, settings.clusters);
@@ -60,7 +65,7 @@ std::string render_report(const ReportData& data, const ReportSettings& settings
   }
   std::string notes;
   for (const std::string& note : data.notes) notes += "<p class=\"note\">" + escape_html(note) + "</p>";
-  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+  return report_head() +
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
          "'unsafe-inline'; script-src 'unsafe-inline'\">"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>" +

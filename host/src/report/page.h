@@ -10,4 +10,7 @@ namespace bdc::host {
 /// readable without the script.
 [[nodiscard]] std::string render_report(const ReportData& data, const ReportSettings& settings);
 
+/// How every report begins: by this an earlier one is known.
+[[nodiscard]] std::string report_head();
+
 }  // namespace bdc::host

@@ -22,13 +22,8 @@ struct Flags {
   bool quiet = false;
 };
 
-/// Whether a file is one that this verb may have written earlier: a page, or a table of what is worth another look.
-bool is_page(const std::string& file) {
-  const std::string extension = CLI::detail::to_lower(std::filesystem::path(file).extension().string());
-  return extension == ".html" || extension == ".htm";
-}
-bool is_relabel_table(const std::string& file) {
-  const std::string head = relabel_csv({}, 0);
+/// Whether a file is one that this verb has written earlier, by its first bytes.
+bool begins_with(const std::string& file, const std::string& head) {
   std::ifstream in(file, std::ios::binary);
   std::string start(head.size(), ' ');
   return in.read(start.data(), static_cast<std::streamsize>(start.size())) && start == head;
@@ -41,8 +36,9 @@ void check_files(const Flags& flags, const ReadOptions& reading) {
                 {flags.request.annotators, flags.request.truth, flags.request.images, reading.image_folder});
   for (const auto& text : flags.request.consensus) inputs.push_back(consensus_file(text).file);
   for (const auto& file : files_of(reading)) inputs.push_back(file);
-  check_outputs(inputs, {flags.output, flags.relabel_csv},
-                [&](const std::string& file) { return file == flags.output ? is_page(file) : is_relabel_table(file); });
+  check_outputs(inputs, {flags.output, flags.relabel_csv}, [&](const std::string& file) {
+    return begins_with(file, file == flags.output ? report_head() : relabel_csv({}, 0));
+  });
 }
 
 int report(Flags flags, const ReadOptions& reading) {

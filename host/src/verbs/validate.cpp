@@ -1,5 +1,6 @@
 #include "bdc/core/io/validate.h"
 
+#include <filesystem>
 #include <iostream>
 
 #include "app/user_error.h"
@@ -18,12 +19,23 @@ struct Flags {
   ValidateOptions checks;
 };
 
+bool is_in_place(const Flags& flags) {
+  std::error_code ignored;
+  return flags.paths.size() == 1 && std::filesystem::equivalent(flags.paths[0], flags.fixed_file, ignored);
+}
+
+/// Whether the only annotator is the one that a file without any stands for.
+bool is_named_by_file(const CrowdData& data, const std::string& file) {
+  return data.annotators.size() == 1 && data.annotators[0].id.text == std::filesystem::path(file).stem().string();
+}
+
 int validate(const Flags& flags, const ReadOptions& reading) {
   if (!flags.fixed_file.empty() && !extension_tells_format(flags.fixed_file)) {
     throw UserError(ExitCode::usage, "--fix writes a .json (crowd) or .csv (VinDr-CXR) file, found '" +
                                          printable(flags.fixed_file) + "'; `convert` turns it into other formats");
   }
-  check_outputs(folders_of(flags.paths), {flags.fixed_file});  // one file may be mended in its place
+  // One file may be mended in its place; of several each is read, and the written one holds them all.
+  check_outputs(flags.paths.size() == 1 ? folders_of(flags.paths) : flags.paths, {flags.fixed_file});
   CrowdData data;
   const ValidationReport report = validate_crowd(flags.paths, reading, flags.checks, &data);
   std::cout << (flags.json ? report.json() : report.text());
@@ -31,6 +43,12 @@ int validate(const Flags& flags, const ReadOptions& reading) {
   const bool nothing_to_fix = report.problems.entry(ProblemKind::no_images).count > 0;
   if (flags.fixed_file.empty() || nothing_to_fix)
     return static_cast<int>(report.errors() > 0 ? ExitCode::data : ExitCode::ok);
+  if (is_in_place(flags) && reading.annotator.empty() && is_named_by_file(data, flags.fixed_file)) {
+    throw UserError(ExitCode::usage, flags.fixed_file +
+                                         ": names no annotators and would become the labels of one; true boxes would "
+                                         "be lost. Name another file to write, or say who drew with --annotator NAME; "
+                                         "nothing was changed");
+  }
   const FixReport fixed = fix_crowd(data, &report, flags.checks);
   const WriteReport written = write_crowd(data, flags.fixed_file);
   std::cerr << fixed.text() << "wrote " << flags.fixed_file << "\n";

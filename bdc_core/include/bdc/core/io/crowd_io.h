@@ -49,6 +49,9 @@ struct ReadReport {
   [[nodiscard]] std::string text(const RecordPlace& place) const;
 };
 
+/// The name of the format that a file or folder is of, as read_crowd finds it; "" when none fits.
+[[nodiscard]] std::string detected_format(const std::string& path);
+
 /// Reads files or folders of one format into one data set. Several paths are merged: images, classes and annotators
 /// with the same id are the same. A path of another format than the first is refused unless options.format names the
 /// format. Throws DataError (file, place, expected, found) unless options.problems is lenient;
