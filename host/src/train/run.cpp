@@ -253,10 +253,11 @@ OpenedData open_training_data(const Json& config, const TrainSettings& settings)
   const auto more = check_training_labels(data.train->labels(), settings.input_size);
   data.warnings.insert(data.warnings.begin(), more.begin(), more.end());
   const std::int64_t steps = settings.steps_per_epoch(data.train->size()) * settings.epochs;
-  if (settings.learning_rate.warmup_steps > steps) {
-    data.warnings.push_back("train.warmup_steps=" + std::to_string(settings.learning_rate.warmup_steps) +
-                            " is more than the " + std::to_string(steps) +
-                            " steps of the run; train.learning_rate is never reached");
+  // Of the default nobody expects anything in a run of a few steps.
+  const std::int64_t warmup = settings.learning_rate.warmup_steps;
+  if (warmup > steps && warmup != LearningRate{}.warmup_steps) {
+    data.warnings.push_back("train.warmup_steps=" + std::to_string(warmup) + " is more than the " +
+                            std::to_string(steps) + " steps of the run; train.learning_rate is never reached");
   }
   if (!data.unmeasured.empty()) data.warnings.push_back(data.unmeasured);
   return data;
