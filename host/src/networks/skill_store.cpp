@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <fstream>
 
 #include "app/user_error.h"
 #include "bdc/core/io/atomic_file.h"
-#include "files/checksum.h"
+#include "files/file_checksum.h"
 #include "frcnn/proposal_network.h"
 #include "networks/region_proposals.h"
 #include "text/nearest.h"
@@ -44,16 +43,6 @@ void write_module(const fs::path& file, torch::nn::Module& module) {
   write_safetensors(file, {module_state(module), {{"format", kFormat}}});
 }
 
-std::string checksum_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string block(1 << 20, '\0');
-  Checksum sum;
-  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
-    sum.add(block.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  return sum.text();
-}
-
 /// digests: by file name; a file that is not named there is not compared.
 void read_module(const fs::path& file, torch::nn::Module& module, const Json& digests) {
   if (!fs::is_regular_file(file)) fail(file, "is missing; remove the skill's folder to train its networks anew");
@@ -64,7 +53,7 @@ void read_module(const fs::path& file, torch::nn::Module& module, const Json& di
     }
   }
   const std::string name = file.filename().string();
-  if (digests.contains(name) && digests[name] != checksum_of(file)) {
+  if (digests.contains(name) && digests[name] != file_checksum(file)) {
     fail(file,
          "is damaged: it is not what was written, by its digest in networks.json; remove the skill's folder to "
          "train its networks anew");
@@ -169,7 +158,7 @@ void save_skill(const fs::path& folder, const std::string& skill, const TrainedS
   const fs::path at = writing.path();
   write_module(at / kClassifier, *trained.classifier.module);
   write_module(at / kRpn, *trained.rpn);
-  for (const char* name : {kClassifier, kRpn}) json["digests"][name] = checksum_of(at / name);
+  for (const char* name : {kClassifier, kRpn}) json["digests"][name] = file_checksum(at / name);
   write_file_atomically(at / "networks.json", json.dump(1) + "\n");
   writing.commit();
 }
