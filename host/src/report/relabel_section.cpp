@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "bdc/core/io/json_stream.h"
+#include "data/clip_to_image.h"
 #include "report/html.h"
 #include "report/sections.h"
 #include "text/counted.h"
@@ -13,19 +14,13 @@ constexpr std::size_t kRowsInLink = 5000;
 constexpr double kDrawn = 0.3;  // IoU from which a box counts as drawn for a candidate: as against the truth
 constexpr const char* kByteOrderMark = "\xEF\xBB\xBF";
 
-Box clipped(const Box& b, const ImageRecord& image) {
-  if (image.width <= 0 || image.height <= 0) return b;
-  return {std::clamp(b.x1, 0.0, double(image.width)), std::clamp(b.y1, 0.0, double(image.height)),
-          std::clamp(b.x2, 0.0, double(image.width)), std::clamp(b.y2, 0.0, double(image.height))};
-}
-
 /// Annotators with a box that overlaps this one. Both are cut at the image's border, as methods do.
 std::size_t drawers(const CrowdData& crowd, std::size_t image, const Box& box) {
-  const Box wanted = clipped(box, crowd.images[image]);
+  const Box wanted = clip_to_image(box, crowd.images[image]);
   std::vector<std::int32_t> who;
   for (std::size_t n = crowd.annotation_begin[image]; n < crowd.annotation_begin[image + 1]; ++n) {
     const Annotation& a = crowd.annotations[n];
-    if (iou(clipped(a.box, crowd.images[image]), wanted) >= kDrawn) who.push_back(a.annotator);
+    if (iou(clip_to_image(a.box, crowd.images[image]), wanted) >= kDrawn) who.push_back(a.annotator);
   }
   std::sort(who.begin(), who.end());
   return static_cast<std::size_t>(std::unique(who.begin(), who.end()) - who.begin());

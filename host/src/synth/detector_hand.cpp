@@ -1,10 +1,9 @@
 #include "synth/detector_hand.h"
 
-#include <algorithm>
-
 #include "bdc/core/error.h"
 #include "bdc/core/io/coco.h"
 #include "config/json_file.h"
+#include "data/clip_to_image.h"
 
 namespace bdc::host {
 namespace {
@@ -19,13 +18,6 @@ class ResultsHand : public Hand {
  private:
   std::vector<std::vector<Drawing>> drawings_;
 };
-
-/// The part of a box that is in the image; not valid when there is none. An image without a size clips nothing.
-Box clipped(const Box& b, const ImageRecord& image) {
-  if (image.width <= 0 || image.height <= 0) return b;
-  return {std::max(b.x1, 0.0), std::max(b.y1, 0.0), std::min<double>(b.x2, image.width),
-          std::min<double>(b.y2, image.height)};
-}
 
 /// "12 of 50 results".
 std::string share(std::size_t part, std::size_t of) {
@@ -46,7 +38,7 @@ DetectorHand make_detector_hand(const std::string& results, const CrowdData& dat
     ++good;
     const auto image = static_cast<std::size_t>(r.image);
     const auto& [x, y, w, h] = r.xywh;
-    const Box box = clipped({x, y, x + w, y + h}, data.images[image]);
+    const Box box = clip_to_image({x, y, x + w, y + h}, data.images[image]);
     if (box.valid()) {
       drawings[image].push_back({box, r.label});
     } else {
