@@ -22,10 +22,10 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/bdc_model.h"
-#include "bdc/core/method.h"
-#include "bdc/core/metrics/coco_eval.h"
-#include "bdc/core/parallel.h"
+#include "bdc/base/parallel.h"
+#include "bdc/learn/bdc/bdc_model.h"
+#include "bdc/learn/method.h"
+#include "bdc/metrics/coco_eval.h"
 #include "sim_crowd.h"
 
 namespace {

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/io/coco.h"
-#include "bdc/core/io/crowd_io.h"
-#include "bdc/core/method.h"
-#include "bdc/core/metrics/aggregation_ap.h"
+#include "bdc/crowd/coco.h"
+#include "bdc/crowd/crowd_io.h"
+#include "bdc/learn/method.h"
+#include "bdc/metrics/aggregation_ap.h"
 #include "simulated_case.h"
 
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/crowd_data.h"
-#include "bdc/core/metrics/coco_eval.h"
-#include "bdc/core/predictions.h"
+#include "bdc/crowd/crowd_data.h"
+#include "bdc/crowd/predictions.h"
+#include "bdc/metrics/coco_eval.h"
 
 namespace bdc {
 

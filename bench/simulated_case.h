@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "bdc/core/crowd_data.h"
-#include "bdc/core/predictions.h"
+#include "bdc/crowd/crowd_data.h"
+#include "bdc/crowd/predictions.h"
 
 namespace bdc {
 

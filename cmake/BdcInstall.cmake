@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/bdc")
-install(TARGETS bdc_core EXPORT bdcTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS bdc_core bdc_base bdc_crowd bdc_metrics bdc_learn EXPORT bdcTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY bdc_core/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(BDC_BUILD_HOST)
   install(TARGETS bdc_plugin_api EXPORT bdcTargets)

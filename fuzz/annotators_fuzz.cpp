@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "bdc/core/annotator_posteriors.h"
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
+#include "bdc/learn/annotator_posteriors.h"
 
 /// Allowed: DataError with a message, or posteriors that can be inspected, written, read back and merged.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {

@@ -1,8 +1,8 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "bdc/core/error.h"
-#include "bdc/core/io/coco.h"
+#include "bdc/base/error.h"
+#include "bdc/crowd/coco.h"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <sstream>
 #include <string>
 
-#include "bdc/core/error.h"
-#include "bdc/core/io/crowd_io.h"
-#include "bdc/core/io/validate.h"
+#include "bdc/base/error.h"
+#include "bdc/crowd/crowd_io.h"
+#include "bdc/crowd/validate.h"
 
 namespace bdc::fuzz {
 

@@ -1,7 +1,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "io/image_header.h"
+#include "base/image_header.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   std::istringstream in(std::string(reinterpret_cast<const char*>(bytes), size));

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "bdc/core/io/json_stream.h"
+#include "bdc/base/json_stream.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "bdc/core/error.h"
-#include "io/image_table.h"
+#include "bdc/base/error.h"
+#include "crowd/image_table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   std::istringstream in(std::string(reinterpret_cast<const char*>(bytes), size));

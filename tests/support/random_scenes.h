@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
-#include "bdc/core/crowd_data.h"
-#include "bdc/core/random.h"
+#include "bdc/base/random.h"
+#include "bdc/crowd/crowd_data.h"
 
 namespace bdc::test {
 

@@ -1,11 +1,11 @@
-#include "bdc/core/metrics/aggregation_ap.h"
+#include "bdc/metrics/aggregation_ap.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
 #include <string>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 
 namespace bdc {
 namespace {

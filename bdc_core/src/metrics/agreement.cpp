@@ -1,15 +1,15 @@
-#include "bdc/core/metrics/agreement.h"
+#include "bdc/metrics/agreement.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <tuple>
 
-#include "bdc/core/error.h"
-#include "bdc/core/geometry.h"
-#include "bdc/core/grouping.h"
-#include "bdc/core/parallel.h"
-#include "image_scale.h"
+#include "bdc/base/error.h"
+#include "bdc/base/parallel.h"
+#include "bdc/crowd/geometry.h"
+#include "bdc/crowd/grouping.h"
+#include "crowd/image_scale.h"
 
 namespace bdc {
 namespace {

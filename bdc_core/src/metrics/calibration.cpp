@@ -1,10 +1,10 @@
-#include "bdc/core/metrics/calibration.h"
+#include "bdc/metrics/calibration.h"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 
 namespace bdc {
 

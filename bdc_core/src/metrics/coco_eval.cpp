@@ -1,4 +1,4 @@
-#include "bdc/core/metrics/coco_eval.h"
+#include "bdc/metrics/coco_eval.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "bdc/core/parallel.h"
+#include "bdc/base/parallel.h"
 
 namespace bdc {
 namespace {

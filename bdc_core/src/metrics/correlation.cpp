@@ -1,4 +1,4 @@
-#include "bdc/core/metrics/correlation.h"
+#include "bdc/metrics/correlation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
-#include "bdc/core/metrics/disagreement.h"
+#include "bdc/metrics/disagreement.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "bdc/core/grouping.h"
-#include "bdc/core/parallel.h"
-#include "image_scale.h"
+#include "bdc/base/parallel.h"
+#include "bdc/crowd/grouping.h"
+#include "crowd/image_scale.h"
 
 namespace bdc {
 namespace {

@@ -1,10 +1,10 @@
-#include "bdc/core/metrics/measured_annotators.h"
+#include "bdc/metrics/measured_annotators.h"
 
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 
 namespace bdc {
 namespace {

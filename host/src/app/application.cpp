@@ -12,7 +12,7 @@
 #include "app/patient_threads.h"
 #include "app/user_error.h"
 #include "app/verb.h"
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 #include "doctor_process/doctor.h"
 #include "registry/loaded_plugin.h"
 #include "text/nearest.h"

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "app/user_error.h"
-#include "bdc/core/io/atomic_file.h"
+#include "bdc/base/atomic_file.h"
 
 namespace bdc::host {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "bdc/core/state_bytes.h"
+#include "bdc/base/state_bytes.h"
 #include "builtin_hooks/consensus_report.h"
 #include "builtin_hooks/image_targets.h"
 #include "data/frames.h"

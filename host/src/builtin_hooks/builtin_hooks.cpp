@@ -1,6 +1,6 @@
 #include "builtin_hooks/builtin_hooks.h"
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 #include "builtin_hooks/bdc_hook.h"
 #include "builtin_hooks/consensus_hook.h"
 #include "builtin_hooks/crowd_rcnn_hook.h"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "bdc/core/crowd_data.h"
-#include "bdc/core/online_bdc.h"
+#include "bdc/crowd/crowd_data.h"
+#include "bdc/learn/online_bdc.h"
 
 namespace bdc::host {
 

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "bdc/core/method.h"
+#include "bdc/learn/method.h"
 
 namespace bdc::host {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "bdc/core/method.h"
+#include "bdc/learn/method.h"
 #include "builtin_hooks/consensus_report.h"
 #include "config/json_file.h"
 #include "data/frames.h"

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "bdc/core/io/coco.h"
-#include "bdc/core/metrics/aggregation_ap.h"
+#include "bdc/crowd/coco.h"
+#include "bdc/metrics/aggregation_ap.h"
 #include "config/json_file.h"
 
 namespace bdc::host {

@@ -2,9 +2,9 @@
 
 #include <bdc/plugin/hook.h>
 
-#include "bdc/core/annotator_posteriors.h"
-#include "bdc/core/crowd_data.h"
-#include "bdc/core/targets.h"
+#include "bdc/crowd/crowd_data.h"
+#include "bdc/crowd/targets.h"
+#include "bdc/learn/annotator_posteriors.h"
 
 /// What built-in hooks leave in the log and in the run folder.
 namespace bdc::host {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "bdc/core/crowd_rcnn.h"
+#include "bdc/learn/crowd_rcnn/crowd_rcnn.h"
 #include "builtin_hooks/consensus_report.h"
 #include "builtin_hooks/image_targets.h"
 #include "data/frames.h"

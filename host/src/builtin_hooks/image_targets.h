@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "bdc/core/online_bdc.h"
-#include "bdc/core/predictions.h"
-#include "bdc/core/state_bytes.h"
-#include "bdc/core/targets.h"
+#include "bdc/base/state_bytes.h"
+#include "bdc/crowd/predictions.h"
+#include "bdc/crowd/targets.h"
+#include "bdc/learn/online_bdc.h"
 
 namespace bdc::host {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/user_error.h"
-#include "bdc/core/io/atomic_file.h"
+#include "bdc/base/atomic_file.h"
 #include "text/nearest.h"
 
 namespace bdc::host {

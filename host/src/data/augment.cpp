@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "bdc/core/random.h"
+#include "bdc/base/random.h"
 
 namespace bdc::host {
 namespace {

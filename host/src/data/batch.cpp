@@ -6,7 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "bdc/core/parallel.h"
+#include "bdc/base/parallel.h"
 #include "data/mosaic.h"
 #include "data/pixels.h"
 

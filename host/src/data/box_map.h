@@ -3,7 +3,7 @@
 #include <array>
 #include <optional>
 
-#include "bdc/core/box.h"
+#include "bdc/crowd/box.h"
 
 /// Boxes between an image's original frame and the detector's input frame. Pixels are areas: pixel (i, j) covers
 /// [i, i+1] x [j, j+1], so a flip of an image of width w is x' = w - x.

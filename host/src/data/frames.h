@@ -2,8 +2,8 @@
 
 #include <bdc/plugin/types.h>
 
-#include "bdc/core/predictions.h"
-#include "bdc/core/targets.h"
+#include "bdc/crowd/predictions.h"
+#include "bdc/crowd/targets.h"
 
 /// Between the original frames of a batch's images, where annotators drew and BDC thinks, and the detector's input
 /// frame. Image b of the flat arrays is image b of the batch.

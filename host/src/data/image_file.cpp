@@ -4,7 +4,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 #include "data/decoder_messages.h"
 
 namespace bdc::host {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "bdc/core/parallel.h"
+#include "bdc/base/parallel.h"
 #include "data/subset_data.h"
 #include "text/nearest.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "bdc/core/crowd_data.h"
+#include "bdc/crowd/crowd_data.h"
 
 namespace bdc::host {
 

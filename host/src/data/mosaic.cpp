@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bdc/core/random.h"
+#include "bdc/base/random.h"
 #include "data/pixels.h"
 
 namespace bdc::host {

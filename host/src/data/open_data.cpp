@@ -5,9 +5,9 @@
 #include <map>
 
 #include "app/user_error.h"
-#include "bdc/core/io/coco.h"
-#include "bdc/core/io/crowd_io.h"
-#include "bdc/core/parallel.h"
+#include "bdc/base/parallel.h"
+#include "bdc/crowd/coco.h"
+#include "bdc/crowd/crowd_io.h"
 #include "builtin_hooks/builtin_info.h"
 #include "config/config.h"
 #include "data/cached_data.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "bdc/core/random.h"
+#include "bdc/base/random.h"
 
 namespace bdc::host {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 #include "data/box_map.h"
 #include "text/nearest.h"
 

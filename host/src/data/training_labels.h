@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/crowd_data.h"
+#include "bdc/crowd/crowd_data.h"
 
 namespace bdc::host {
 

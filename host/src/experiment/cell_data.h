@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "bdc/core/crowd_data.h"
+#include "bdc/crowd/crowd_data.h"
 #include "experiment/grid.h"
 
 namespace bdc::host {

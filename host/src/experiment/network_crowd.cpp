@@ -1,7 +1,7 @@
 #include "experiment/network_crowd.h"
 
 #include "app/user_error.h"
-#include "bdc/core/io/coco.h"
+#include "bdc/crowd/coco.h"
 #include "experiment/cell_data.h"
 #include "experiment/child_step.h"
 #include "experiment/file_content.h"

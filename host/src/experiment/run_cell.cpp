@@ -1,8 +1,8 @@
 #include "experiment/run_cell.h"
 
 #include "app/user_error.h"
-#include "bdc/core/method.h"
-#include "bdc/core/metrics/aggregation_ap.h"
+#include "bdc/learn/method.h"
+#include "bdc/metrics/aggregation_ap.h"
 #include "console/progress.h"
 #include "experiment/cell_data.h"
 #include "experiment/child_step.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/user_error.h"
-#include "bdc/core/method.h"
+#include "bdc/learn/method.h"
 #include "experiment/grid.h"
 
 namespace bdc::host {

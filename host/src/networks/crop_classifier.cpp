@@ -8,7 +8,7 @@
 #include <numeric>
 #include <opencv2/imgproc.hpp>
 
-#include "bdc/core/parallel.h"
+#include "bdc/base/parallel.h"
 #include "data/pixels.h"
 
 namespace bdc::host {

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "app/user_error.h"
-#include "bdc/core/random.h"
+#include "bdc/base/random.h"
 #include "console/progress.h"
 #include "text/table.h"
 #include "train/optimizer.h"

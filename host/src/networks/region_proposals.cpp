@@ -8,7 +8,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "bdc/core/parallel.h"
+#include "bdc/base/parallel.h"
 #include "data/batch.h"
 #include "data/box_map.h"
 #include "frcnn/loss.h"

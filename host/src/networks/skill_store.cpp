@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "app/user_error.h"
-#include "bdc/core/io/atomic_file.h"
+#include "bdc/base/atomic_file.h"
 #include "files/file_checksum.h"
 #include "frcnn/proposal_network.h"
 #include "networks/region_proposals.h"

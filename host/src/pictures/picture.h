@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/box.h"
+#include "bdc/crowd/box.h"
 
 /// Pictures for people: boxes on images, sheets of several images. All images are 8-bit RGB.
 namespace bdc::host {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bdc/core/metrics/correlation.h"
-#include "bdc/core/metrics/measured_annotators.h"
+#include "bdc/metrics/correlation.h"
+#include "bdc/metrics/measured_annotators.h"
 #include "report/html.h"
 #include "report/sections.h"
 #include "report/svg_chart.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "bdc/core/annotator_clusters.h"
+#include "bdc/learn/annotator_clusters.h"
 
 namespace bdc::host {
 

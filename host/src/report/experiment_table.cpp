@@ -1,7 +1,7 @@
 #include "report/experiment_table.h"
 
 #include "app/user_error.h"
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 
 namespace bdc::host {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bdc/core/box.h"
-#include "bdc/core/crowd_data.h"
+#include "bdc/crowd/box.h"
+#include "bdc/crowd/crowd_data.h"
 
 namespace bdc::host {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "bdc/core/metrics/disagreement.h"
+#include "bdc/metrics/disagreement.h"
 #include "report/gallery_figure.h"
 #include "report/html.h"
 #include "report/sections.h"

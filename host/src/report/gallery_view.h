@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bdc/core/box.h"
+#include "bdc/crowd/box.h"
 #include "report/report_data.h"
 
 namespace bdc::host {

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "app/user_error.h"
-#include "bdc/core/error.h"
-#include "bdc/core/io/coco.h"
-#include "bdc/core/method.h"
+#include "bdc/base/error.h"
+#include "bdc/crowd/coco.h"
+#include "bdc/learn/method.h"
 #include "config/config.h"
 #include "data/image_folder_data.h"
 #include "data/open_data.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/io/crowd_io.h"
+#include "bdc/crowd/crowd_io.h"
 #include "report/report_data.h"
 
 namespace bdc::host {

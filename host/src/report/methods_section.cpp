@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bdc/core/metrics/aggregation_ap.h"
+#include "bdc/metrics/aggregation_ap.h"
 #include "report/html.h"
 #include "report/sections.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "bdc/core/metrics/agreement.h"
+#include "bdc/metrics/agreement.h"
 #include "report/assets.h"
 #include "report/html.h"
 #include "report/sections.h"

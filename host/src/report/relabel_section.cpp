@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bdc/core/io/json_stream.h"
+#include "bdc/base/json_stream.h"
 #include "data/clip_to_image.h"
 #include "report/html.h"
 #include "report/sections.h"

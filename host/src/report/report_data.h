@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/annotator_posteriors.h"
-#include "bdc/core/crowd_data.h"
-#include "bdc/core/targets.h"
+#include "bdc/crowd/crowd_data.h"
+#include "bdc/crowd/targets.h"
+#include "bdc/learn/annotator_posteriors.h"
 #include "config/json_file.h"
 #include "shapes/dataset.h"
 

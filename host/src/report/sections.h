@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/annotator_clusters.h"
-#include "bdc/core/relabelling.h"
+#include "bdc/learn/annotator_clusters.h"
+#include "bdc/learn/relabelling.h"
 #include "report/report_data.h"
 
 /// The parts of the page, in its order. Each returns HTML, or an empty string when there is nothing to show.

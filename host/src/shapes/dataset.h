@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/crowd_data.h"
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
+#include "bdc/crowd/crowd_data.h"
 
 namespace bdc::host {
 

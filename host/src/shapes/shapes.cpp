@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/parallel.h"
-#include "bdc/core/random.h"
+#include "bdc/base/parallel.h"
+#include "bdc/base/random.h"
 
 namespace bdc::host {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <opencv2/core.hpp>
 
-#include "bdc/core/crowd_data.h"
+#include "bdc/crowd/crowd_data.h"
 #include "shapes/dataset.h"
 
 namespace bdc::host {

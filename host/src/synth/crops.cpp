@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "bdc/core/error.h"
-#include "bdc/core/random.h"
+#include "bdc/base/error.h"
+#include "bdc/base/random.h"
 
 namespace bdc::host {
 namespace {

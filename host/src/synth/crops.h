@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bdc/core/crowd_data.h"
+#include "bdc/crowd/crowd_data.h"
 
 namespace bdc::host {
 

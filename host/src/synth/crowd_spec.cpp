@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "app/user_error.h"
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 #include "config/json_section.h"
 #include "synth/network_settings.h"
 #include "text/nearest.h"

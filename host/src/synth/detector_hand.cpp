@@ -1,7 +1,7 @@
 #include "synth/detector_hand.h"
 
-#include "bdc/core/error.h"
-#include "bdc/core/io/coco.h"
+#include "bdc/base/error.h"
+#include "bdc/crowd/coco.h"
 #include "config/json_file.h"
 #include "data/clip_to_image.h"
 

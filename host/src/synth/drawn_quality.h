@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "bdc/core/crowd_data.h"
+#include "bdc/crowd/crowd_data.h"
 #include "config/json_file.h"
 
 namespace bdc::host {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "bdc/core/random.h"
+#include "bdc/base/random.h"
 
 /// Draws from the distributions that simulated annotators follow; the same numbers everywhere.
 namespace bdc::host {

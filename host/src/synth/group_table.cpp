@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "bdc/core/metrics/measured_annotators.h"
+#include "bdc/metrics/measured_annotators.h"
 #include "synth/drawn_quality.h"
 #include "text/table.h"
 

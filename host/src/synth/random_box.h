@@ -1,7 +1,7 @@
 #pragma once
 
-#include "bdc/core/box.h"
-#include "bdc/core/random.h"
+#include "bdc/base/random.h"
+#include "bdc/crowd/box.h"
 
 namespace bdc::host {
 

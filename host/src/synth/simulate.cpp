@@ -6,8 +6,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "bdc/core/error.h"
-#include "bdc/core/parallel.h"
+#include "bdc/base/error.h"
+#include "bdc/base/parallel.h"
 #include "synth/detector_hand.h"
 #include "synth/drawn_quality.h"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "bdc/core/metrics/aggregation_ap.h"
+#include "bdc/metrics/aggregation_ap.h"
 #include "builtin_hooks/image_targets.h"
 #include "data/frames.h"
 #include "data/loader.h"

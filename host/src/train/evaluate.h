@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "bdc/core/metrics/coco_eval.h"
-#include "bdc/core/online_bdc.h"
+#include "bdc/learn/online_bdc.h"
+#include "bdc/metrics/coco_eval.h"
 #include "shapes/dataset.h"
 #include "train/detector_handle.h"
 

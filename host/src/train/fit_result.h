@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "bdc/core/metrics/coco_eval.h"
+#include "bdc/metrics/coco_eval.h"
 
 namespace bdc::host {
 

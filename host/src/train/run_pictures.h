@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/metrics/coco_eval.h"
+#include "bdc/metrics/coco_eval.h"
 #include "config/json_file.h"
 #include "data/batch.h"
 

@@ -4,7 +4,7 @@
 
 #include <opencv2/core/utility.hpp>
 
-#include "bdc/core/parallel.h"
+#include "bdc/base/parallel.h"
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif

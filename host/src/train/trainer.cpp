@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "app/user_error.h"
-#include "bdc/core/random.h"
+#include "bdc/base/random.h"
 #include "config/config.h"
 #include "data/labels_digest.h"
 #include "data/loader.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/online_bdc.h"
+#include "bdc/learn/online_bdc.h"
 #include "console/progress.h"
 #include "data/augment.h"
 #include "data/batch.h"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "app/user_error.h"
-#include "bdc/core/io/coco.h"
+#include "bdc/crowd/coco.h"
 #include "config/config.h"
 #include "data/image_list.h"
 #include "data/open_data.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <ostream>
 
-#include "bdc/core/annotator_clusters.h"
+#include "bdc/learn/annotator_clusters.h"
 #include "text/nearest.h"
 #include "text/table.h"
 

@@ -4,7 +4,7 @@
 #include <iosfwd>
 #include <vector>
 
-#include "bdc/core/annotator_posteriors.h"
+#include "bdc/learn/annotator_posteriors.h"
 #include "shapes/crowd_shapes.h"
 
 namespace bdc::host {

@@ -1,8 +1,8 @@
 #include <iostream>
 
 #include "app/verb.h"
-#include "bdc/core/annotator_posteriors.h"
-#include "bdc/core/io/atomic_file.h"
+#include "bdc/base/atomic_file.h"
+#include "bdc/learn/annotator_posteriors.h"
 #include "files/outputs.h"
 #include "verbs/annotator_table.h"
 

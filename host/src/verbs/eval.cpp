@@ -3,9 +3,9 @@
 
 #include "app/user_error.h"
 #include "app/verb.h"
-#include "bdc/core/error.h"
-#include "bdc/core/io/coco.h"
-#include "bdc/core/metrics/aggregation_ap.h"
+#include "bdc/base/error.h"
+#include "bdc/crowd/coco.h"
+#include "bdc/metrics/aggregation_ap.h"
 #include "config/json_file.h"
 #include "text/nearest.h"
 #include "text/table.h"

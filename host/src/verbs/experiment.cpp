@@ -5,7 +5,7 @@
 
 #include "app/user_error.h"
 #include "app/verb.h"
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 #include "console/progress.h"
 #include "experiment/check_grid.h"
 #include "experiment/run_cell.h"

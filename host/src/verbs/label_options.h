@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "bdc/core/io/crowd_io.h"
+#include "bdc/crowd/crowd_io.h"
 
 namespace bdc::host {
 

@@ -1,4 +1,4 @@
-#include "bdc/core/io/validate.h"
+#include "bdc/crowd/validate.h"
 
 #include <filesystem>
 #include <iostream>

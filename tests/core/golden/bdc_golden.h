@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/bdc_model.h"
-#include "bdc/core/crowd_data.h"
+#include "bdc/crowd/crowd_data.h"
+#include "bdc/learn/bdc/bdc_model.h"
 #include "golden_file.h"
 
 /// The crowd and the predictions of bdc_reference.json.

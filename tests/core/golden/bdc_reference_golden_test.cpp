@@ -4,9 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "bdc/core/geometry.h"
-#include "bdc/core/group_consensus.h"
-#include "bdc/core/grouping.h"
+#include "bdc/crowd/geometry.h"
+#include "bdc/crowd/grouping.h"
+#include "bdc/learn/simple/group_consensus.h"
 #include "bdc_golden.h"
 
 namespace {

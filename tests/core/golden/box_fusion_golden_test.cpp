@@ -1,4 +1,4 @@
-#include "bdc/core/box_fusion.h"
+#include "bdc/learn/simple/box_fusion.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bdc/core/metrics/coco_eval.h"
+#include "bdc/metrics/coco_eval.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bdc/core/grouping.h"
+#include "bdc/crowd/grouping.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bdc/core/geometry.h"
+#include "bdc/crowd/geometry.h"
 #include "golden_file.h"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 #include <vector>
 
-#include "bdc/core/grouping.h"
-#include "bdc/core/majority_vote.h"
+#include "bdc/crowd/grouping.h"
+#include "bdc/learn/simple/majority_vote.h"
 #include "golden_file.h"
 
 namespace {

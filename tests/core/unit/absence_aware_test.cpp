@@ -1,4 +1,4 @@
-#include "bdc/core/absence_aware.h"
+#include "bdc/learn/bdc/absence_aware.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 
 namespace {
 

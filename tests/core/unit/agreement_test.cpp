@@ -1,10 +1,10 @@
-#include "bdc/core/metrics/agreement.h"
+#include "bdc/metrics/agreement.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "bdc/core/method.h"
+#include "bdc/learn/method.h"
 #include "random_crowd.h"
 
 namespace {

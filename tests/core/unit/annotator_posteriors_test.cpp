@@ -1,4 +1,4 @@
-#include "bdc/core/annotator_posteriors.h"
+#include "bdc/learn/annotator_posteriors.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "bdc/core/error.h"
-#include "bdc/core/method.h"
+#include "bdc/base/error.h"
+#include "bdc/learn/method.h"
 #include "random_crowd.h"
 
 namespace {

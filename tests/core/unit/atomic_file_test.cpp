@@ -1,4 +1,4 @@
-#include "bdc/core/io/atomic_file.h"
+#include "bdc/base/atomic_file.h"
 
 #include <system_error>
 

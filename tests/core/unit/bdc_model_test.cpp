@@ -1,4 +1,4 @@
-#include "bdc/core/bdc_model.h"
+#include "bdc/learn/bdc/bdc_model.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "bdc/core/parallel.h"
-#include "bdc/core/special_functions.h"
+#include "bdc/base/parallel.h"
+#include "bdc/base/special_functions.h"
 #include "random_crowd.h"
 
 namespace {

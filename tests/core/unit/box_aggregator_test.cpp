@@ -1,4 +1,4 @@
-#include "bdc/core/box_aggregator.h"
+#include "bdc/learn/bdc/box_aggregator.h"
 
 #include <gtest/gtest.h>
 

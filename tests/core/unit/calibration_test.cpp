@@ -1,11 +1,11 @@
-#include "bdc/core/metrics/calibration.h"
+#include "bdc/metrics/calibration.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <stdexcept>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 
 namespace {
 

@@ -1,12 +1,12 @@
-#include "bdc/core/metrics/coco_eval.h"
+#include "bdc/metrics/coco_eval.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <stdexcept>
 
-#include "bdc/core/error.h"
-#include "bdc/core/metrics/aggregation_ap.h"
+#include "bdc/base/error.h"
+#include "bdc/metrics/aggregation_ap.h"
 
 namespace {
 

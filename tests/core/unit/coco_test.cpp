@@ -1,4 +1,4 @@
-#include "bdc/core/io/coco.h"
+#include "bdc/crowd/coco.h"
 
 #include <random>
 

@@ -1,11 +1,11 @@
-#include "bdc/core/crowd_rcnn.h"
+#include "bdc/learn/crowd_rcnn/crowd_rcnn.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 
 namespace bdc {
 namespace {

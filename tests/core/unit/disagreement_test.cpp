@@ -1,9 +1,9 @@
-#include "bdc/core/metrics/disagreement.h"
+#include "bdc/metrics/disagreement.h"
 
 #include <gtest/gtest.h>
 
-#include "bdc/core/metrics/correlation.h"
-#include "bdc/core/metrics/measured_annotators.h"
+#include "bdc/metrics/correlation.h"
+#include "bdc/metrics/measured_annotators.h"
 
 namespace bdc {
 namespace {

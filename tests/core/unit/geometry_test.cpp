@@ -1,4 +1,4 @@
-#include "bdc/core/geometry.h"
+#include "bdc/crowd/geometry.h"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <string>
 
-#include "bdc/core/crowd_data.h"
-#include "bdc/core/error.h"
-#include "bdc/core/io/crowd_io.h"
+#include "bdc/base/error.h"
+#include "bdc/crowd/crowd_data.h"
+#include "bdc/crowd/crowd_io.h"
 
 namespace bdc::test {
 

@@ -1,4 +1,4 @@
-#include "bdc/core/io/json_stream.h"
+#include "bdc/base/json_stream.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "bdc/core/kmeans.h"
+#include "bdc/learn/kmeans.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "bdc/core/random.h"
+#include "bdc/base/random.h"
 
 namespace bdc {
 namespace {

@@ -1,4 +1,4 @@
-#include "bdc/core/majority_vote.h"
+#include "bdc/learn/simple/majority_vote.h"
 
 #include <gtest/gtest.h>
 

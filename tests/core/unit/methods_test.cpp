@@ -5,8 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "bdc/core/error.h"
-#include "bdc/core/method.h"
+#include "bdc/base/error.h"
+#include "bdc/learn/method.h"
 #include "random_crowd.h"
 
 namespace {

@@ -1,11 +1,11 @@
-#include "bdc/core/online_bdc.h"
+#include "bdc/learn/online_bdc.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "bdc/core/error.h"
-#include "bdc/core/metrics/aggregation_ap.h"
+#include "bdc/base/error.h"
+#include "bdc/metrics/aggregation_ap.h"
 #include "random_crowd.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "bdc/core/parallel.h"
+#include "bdc/base/parallel.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <random>
 #include <string>
 
-#include "bdc/core/crowd_data.h"
-#include "bdc/core/predictions.h"
+#include "bdc/crowd/crowd_data.h"
+#include "bdc/crowd/predictions.h"
 
 /// A small crowd with objects that several annotators draw with noise, misses, confusions and inventions.
 struct RandomCrowd {

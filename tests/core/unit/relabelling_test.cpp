@@ -1,4 +1,4 @@
-#include "bdc/core/relabelling.h"
+#include "bdc/learn/relabelling.h"
 
 #include <gtest/gtest.h>
 

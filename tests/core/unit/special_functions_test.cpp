@@ -1,4 +1,4 @@
-#include "bdc/core/special_functions.h"
+#include "bdc/base/special_functions.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
-#include "bdc/core/random.h"
+#include "bdc/base/random.h"
 #include "data/pixels.h"
 #include "shapes/shapes.h"
 

@@ -12,7 +12,7 @@
 #include <opencv2/imgproc.hpp>
 #include <sstream>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 #include "shapes/shapes.h"
 #include "support/temporary_folder.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "app/user_error.h"
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 #include "support/random_scenes.h"
 #include "synth/crops.h"
 #include "synth/drawn_quality.h"

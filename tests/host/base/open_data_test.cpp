@@ -7,7 +7,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "app/user_error.h"
-#include "bdc/core/io/crowd_io.h"
+#include "bdc/crowd/crowd_io.h"
 #include "config/config.h"
 #include "support/temporary_folder.h"
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "bdc/core/annotator_clusters.h"
-#include "bdc/core/method.h"
-#include "bdc/core/metrics/correlation.h"
+#include "bdc/learn/annotator_clusters.h"
+#include "bdc/learn/method.h"
+#include "bdc/metrics/correlation.h"
 #include "support/random_scenes.h"
 #include "synth/simulate.h"
 

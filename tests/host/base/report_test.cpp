@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "bdc/core/method.h"
+#include "bdc/learn/method.h"
 #include "report/html.h"
 #include "report/load_report.h"
 #include "report/page.h"

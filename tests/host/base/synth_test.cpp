@@ -6,7 +6,7 @@
 #include <set>
 
 #include "app/user_error.h"
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 #include "support/random_scenes.h"
 #include "support/temporary_folder.h"
 #include "synth/simulate.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bdc/core/error.h"
+#include "bdc/base/error.h"
 
 namespace bdc::host {
 namespace {

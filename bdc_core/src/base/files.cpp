@@ -1,0 +1,178 @@
+#include "base/files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/text.h"
+#include "bdc/base/error.h"
+
+namespace bdc {
+namespace fs = std::filesystem;
+namespace {
+
+bool hidden(const fs::path& path) {
+  return path.filename().string().rfind('.', 0) == 0;
+}
+
+/// Entries whose kind cannot be told, such as a link that leads to itself, are neither files nor folders.
+bool is_file(const fs::directory_entry& entry) {
+  std::error_code error;
+  return entry.is_regular_file(error);
+}
+
+bool is_folder(const fs::directory_entry& entry) {
+  std::error_code error;
+  return entry.is_directory(error);
+}
+
+template <class Iterator>
+std::vector<std::string> matching_files(Iterator entries, std::initializer_list<std::string_view> extensions) {
+  std::vector<std::string> found;
+  for (auto entry = begin(entries); entry != end(entries); ++entry) {
+    if (hidden(entry->path())) {
+      if constexpr (std::is_same_v<Iterator, fs::recursive_directory_iterator>) {
+        if (is_folder(*entry)) entry.disable_recursion_pending();
+      }
+      continue;
+    }
+    const std::string extension = lower_case(entry->path().extension().string());
+    const bool wanted = std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+    if (wanted && is_file(*entry)) found.push_back(entry->path().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool must_escape(std::string_view text, std::size_t i) {
+  const auto c = static_cast<unsigned char>(text[i]);
+  return c < 0x20 || c == 0x7F || c == '/' || c == '\\' || c == '%' || (c == '.' && i == 0);
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+void require_exists(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) throw DataError(path + ": no such file or folder");
+}
+
+std::ifstream open_input(const std::string& path) {
+  require_exists(path);
+  if (is_folder(path)) throw DataError(path + ": expected a file, found a folder");
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw DataError(path + ": cannot be opened: " + std::strerror(errno));
+  return in;
+}
+
+std::string read_all(std::istream& in, const std::string& name, std::size_t limit) {
+  std::string text;
+  char block[1 << 16];
+  while (in) {
+    in.read(block, sizeof(block));
+    text.append(block, static_cast<std::size_t>(in.gcount()));
+    if (text.size() > limit) {
+      throw DataError(name + ": expected a file of at most " + std::to_string(limit >> 20) +
+                      " MiB, found a larger one");
+    }
+  }
+  if (in.bad()) throw DataError(name + ": cannot be read (input error)");
+  return text;
+}
+
+bool is_regular_file(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+std::string file_stem(std::string_view path) {
+  return fs::path(path).stem().string();
+}
+
+std::string without_extension(std::string_view path) {
+  const fs::path full(path);
+  return (full.parent_path() / full.stem()).string();
+}
+
+std::string parent_name(const std::string& path) {
+  std::error_code error;
+  return fs::absolute(path, error).parent_path().filename().string();
+}
+
+std::string folder_name(const std::string& path) {
+  std::error_code error;
+  fs::path full = fs::absolute(path, error).lexically_normal();
+  if (!full.has_filename()) full = full.parent_path();
+  return full.filename().string();
+}
+
+std::string join(const std::string& folder, const std::string& entry) {
+  return (fs::path(folder) / entry).string();
+}
+
+std::vector<std::string> files_below(const std::string& folder, std::initializer_list<std::string_view> extensions) {
+  return matching_files(fs::recursive_directory_iterator(folder), extensions);
+}
+
+std::vector<std::string> files_in(const std::string& folder, std::initializer_list<std::string_view> extensions) {
+  return matching_files(fs::directory_iterator(folder), extensions);
+}
+
+std::vector<std::string> folders_in(const std::string& folder) {
+  std::vector<std::string> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (is_folder(entry) && !hidden(entry.path())) found.push_back(entry.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string to_file_name(std::string_view text) {
+  static constexpr char digits[] = "0123456789ABCDEF";
+  std::string name;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (must_escape(text, i)) {
+      name += '%';
+      name += digits[c >> 4];
+      name += digits[c & 15];
+    } else {
+      name += text[i];
+    }
+  }
+  return name;
+}
+
+std::string from_file_name(std::string_view name) {
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '%' && i + 2 < name.size()) {
+      const int high = hex_value(name[i + 1]), low = hex_value(name[i + 2]);
+      if (high >= 0 && low >= 0) {
+        const char c = static_cast<char>(high * 16 + low);
+        const char alone[1] = {c};
+        if (must_escape({alone, 1}, 0) && (c != '.' || i == 0)) {
+          text += c;
+          i += 2;
+          continue;
+        }
+      }
+    }
+    text += name[i];
+  }
+  return text;
+}
+
+}  // namespace bdc

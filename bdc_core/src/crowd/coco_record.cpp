@@ -1,0 +1,188 @@
+#include "crowd/coco_record.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace bdc {
+
+RecordId read_id(JsonReader& json) {
+  switch (json.peek()) {
+    case JsonReader::Type::number:
+      return RecordId::integer(json.integer());
+    case JsonReader::Type::string: {
+      const std::string_view text = json.string();
+      if (text.empty()) json.fail_value("expected an id, found an empty string");
+      return RecordId::string(text);
+    }
+    default:
+      json.fail_value("expected an id: a whole number or a string");
+  }
+}
+
+void read_numbers(JsonReader& json, std::vector<double>& out, std::size_t limit) {
+  out.clear();
+  json.begin_array();
+  while (json.next_element()) {
+    if (out.size() == limit) json.fail_value("expected at most " + std::to_string(limit) + " numbers, found more");
+    out.push_back(json.number_or_nan());
+  }
+}
+
+namespace {
+
+/// An annotation's own id. Nothing refers to it, so one that is no id is passed over.
+std::optional<RecordId> read_own_id(JsonReader& json) {
+  const JsonReader::Type type = json.peek();
+  if (type != JsonReader::Type::number && type != JsonReader::Type::string) {
+    json.skip();
+    return std::nullopt;
+  }
+  try {
+    return read_id(json);
+  } catch (const JsonValueError&) {
+    return std::nullopt;  // the value itself has been read
+  }
+}
+
+/// COCO's own members of an annotation that bdc has no use for.
+bool is_plain_member(std::string_view key) {
+  return key == "id" || key == "segmentation" || key == "keypoints" || key == "num_keypoints" || key == "attributes";
+}
+
+}  // namespace
+
+bool resembles_annotator_id(std::string_view key) {
+  if (key.size() < 4 || key.size() > 24) return false;
+  std::string name;  // without case and what joins words: workerId, worker-id and worker_id are one
+  for (const char c : lower_case(key)) {
+    if (c != '_' && c != '-' && c != ' ' && c != '.') name += c;
+  }
+  for (const char* by : {"annotatedby", "labeledby", "labelledby", "drawnby"}) {
+    if (name == by) return true;
+  }
+  for (const char* end : {"id", "name"}) {
+    if (ends_with(name, end)) {
+      name.resize(name.size() - std::string_view(end).size());
+      break;
+    }
+  }
+  for (const char* who : {"worker", "rater", "labeler", "labeller", "user"}) {
+    if (name == who) return true;
+  }
+  return !name.empty() && name.back() == 'r' && edit_distance(name, "annotator") <= 2;  // not "annotated"
+}
+
+void read_coco_record(JsonReader& json, CocoRecord& record) {
+  record.index = json.depth() > 0 ? json.index() : 0;
+  record.id.reset();
+  record.image_id.reset();
+  record.category_id.reset();
+  record.annotator_id.reset();
+  record.misnamed_annotator.clear();
+  record.bbox.reset();
+  record.score.reset();
+  record.area.reset();
+  record.weight.reset();
+  record.existence.reset();
+  record.class_probs.clear();
+  record.box_std.clear();
+  record.is_crowd = false;
+
+  static_cast<void>(json.peek());
+  record.line = json.line();
+  json.begin_object();
+  while (json.next_member()) {
+    const std::string_view key = json.key();
+    if (key == "image_id") {
+      record.image_id = read_id(json);
+    } else if (key == "category_id") {
+      record.category_id = read_id(json);
+    } else if (key == "annotator_id") {
+      record.annotator_id = read_id(json);
+    } else if (key == "id" && record.wants_id) {
+      record.id = read_own_id(json);
+    } else if (key == "bbox") {
+      std::array<double, 4> numbers{};
+      std::size_t count = 0;
+      json.begin_array();
+      while (json.next_element()) {
+        if (count == 4) json.fail_value("expected a bbox of 4 numbers [x, y, width, height], found more");
+        numbers[count++] = json.number_or_nan();
+      }
+      if (count != 4) {
+        json.fail_value("expected a bbox of 4 numbers [x, y, width, height], found " + std::to_string(count));
+      }
+      record.bbox = numbers;
+    } else if (key == "score") {
+      record.score = json.number();
+    } else if (key == "area") {
+      if (json.peek() == JsonReader::Type::null) {
+        json.null();
+      } else {
+        record.area = json.number();
+      }
+    } else if (key == "iscrowd") {
+      if (json.peek() == JsonReader::Type::boolean) {
+        record.is_crowd = json.boolean();
+      } else {
+        record.is_crowd = json.integer() != 0;
+      }
+    } else if (key == "class_probs") {
+      read_numbers(json, record.class_probs, 1000000);
+    } else if (key == "weight") {
+      record.weight = json.number();
+    } else if (key == "existence") {
+      record.existence = json.number();
+    } else if (key == "box_std") {
+      read_numbers(json, record.box_std, 4);
+    } else {
+      if (record.wants_misnamed_annotator && record.misnamed_annotator.empty() && !is_plain_member(key) &&
+          resembles_annotator_id(key)) {
+        record.misnamed_annotator = key;
+      }
+      json.skip();
+    }
+  }
+  const char* missing = !record.image_id      ? "image_id"
+                        : !record.category_id ? "category_id"
+                        : !record.bbox        ? "bbox"
+                                              : nullptr;
+  if (missing != nullptr) json.fail_value(std::string("expected the member ") + in_quotes(missing) + ", found none");
+}
+
+double written_extent(double low, double high) {
+  const double plain = high - low;
+  if (std::floor(plain) == plain && low + plain == high) return plain;
+  char text[40];
+  for (const int digits : {8, 10, 12, 13, 14, 15, 16, 17}) {
+    const auto end = std::to_chars(text, text + sizeof(text), plain, std::chars_format::general, digits).ptr;
+    double rounded = 0;
+    std::from_chars(text, end, rounded);
+    if (low + rounded == high && rounded >= 0) return rounded;
+  }
+  // A neighbour of the difference may still do it.
+  for (const double target : {std::nextafter(plain, 0.0), std::nextafter(plain, 2 * plain)}) {
+    if (low + target == high) return target;
+  }
+  return plain;
+}
+
+void write_bbox(JsonWriter& json, const Box& box) {
+  json.key("bbox").begin_array();
+  json.number(box.x1).number(box.y1);
+  json.number(written_extent(box.x1, box.x2)).number(written_extent(box.y1, box.y2));
+  json.end_array();
+}
+
+void write_id(JsonWriter& json, const ExternalId& id) {
+  const RecordId typed = RecordId::from(id);
+  if (typed.is_integer) {
+    json.integer(typed.value);
+  } else {
+    json.string(typed.text);
+  }
+}
+
+}  // namespace bdc

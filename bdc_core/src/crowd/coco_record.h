@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bdc/base/json_stream.h"
+#include "bdc/crowd/box.h"
+#include "crowd/id_table.h"
+
+namespace bdc {
+
+/// One element of COCO's `annotations`, or of a results list, with the fields that bdc adds.
+/// Reused from record to record so that reading allocates nothing.
+struct CocoRecord {
+  std::size_t line = 0;        ///< where the record starts
+  std::size_t index = 0;       ///< in its list
+  bool wants_id = false;       ///< set by the caller: read `id`, too
+  std::optional<RecordId> id;  ///< none when it is neither a whole number nor a string; nothing refers to it
+  std::optional<RecordId> image_id, category_id, annotator_id;
+  /// Set by the caller: looks for members that seem to name an annotator. The first of this record; empty: none.
+  bool wants_misnamed_annotator = false;
+  std::string misnamed_annotator;
+  std::optional<std::array<double, 4>> bbox;  ///< x, y, width, height; may hold NaN
+  std::optional<double> score, area, weight, existence;
+  std::vector<double> class_probs;  ///< empty: not given
+  std::vector<double> box_std;
+  bool is_crowd = false;
+
+  [[nodiscard]] Box box() const { return {(*bbox)[0], (*bbox)[1], (*bbox)[0] + (*bbox)[2], (*bbox)[1] + (*bbox)[3]}; }
+};
+
+/// An id: a whole number or a string.
+[[nodiscard]] RecordId read_id(JsonReader& json);
+
+/// Reads the object that comes next. Throws JsonValueError when image_id, category_id or bbox is missing or wrong.
+void read_coco_record(JsonReader& json, CocoRecord& record);
+
+/// Whether a member's name looks as if it were meant to be annotator_id: "annotator", "worker_id", "anotator_id".
+[[nodiscard]] bool resembles_annotator_id(std::string_view key);
+
+/// Numbers of the array that comes next; may hold NaN. Throws JsonValueError for more than `limit`.
+void read_numbers(JsonReader& json, std::vector<double>& out, std::size_t limit);
+
+/// Width w (or height) with few digits for which low + w == high in double arithmetic, so that a box written as
+/// x, y, w, h reads back with the same corners; there always is one for a box that was read so. high - low where no
+/// double does that (then one rounding off).
+[[nodiscard]] double written_extent(double low, double high);
+/// Writes "bbox":[x,y,w,h].
+void write_bbox(JsonWriter& json, const Box& box);
+/// Writes an id as the integer or string it was.
+void write_id(JsonWriter& json, const ExternalId& id);
+
+}  // namespace bdc

@@ -1,0 +1,233 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "bdc/base/error.h"
+#include "bdc/crowd/crowd_io.h"
+#include "crowd/folder_dataset.h"
+#include "crowd/format.h"
+
+namespace bdc {
+
+const std::vector<CrowdFormat>& all_crowd_formats() {
+  static const std::vector<CrowdFormat> table = {
+      sim_format(), crowd_json_format(),   coco_format(), vindr_format(), cvat_format(),
+      voc_format(), label_studio_format(), yolo_format(), text_format(),
+  };
+  return table;
+}
+
+const CrowdFormat& crowd_format(const std::string& name) {
+  const auto& table = all_crowd_formats();
+  std::string known;
+  const CrowdFormat* nearest = &table.front();
+  for (const CrowdFormat& format : table) {
+    if (name == format.name) return format;
+    if (edit_distance(name, format.name) < edit_distance(name, nearest->name)) nearest = &format;
+    known += (known.empty() ? "" : ", ") + std::string(format.name);
+  }
+  throw DataError("unknown format " + in_quotes(name) + "; did you mean " + in_quotes(nearest->name) +
+                  "? Known: " + known);
+}
+
+std::vector<CrowdFormatInfo> crowd_formats() {
+  std::vector<CrowdFormatInfo> infos;
+  for (const CrowdFormat& format : all_crowd_formats()) {
+    infos.push_back({format.name, format.description, format.write != nullptr});
+  }
+  return infos;
+}
+
+void guarded(ReadContext& context, const std::function<void()>& body) {
+  if (context.builder.problems().strict()) {
+    body();
+    return;
+  }
+  try {
+    body();
+  } catch (const DataError& error) {
+    context.builder.problems().report(ProblemKind::unreadable_file, [&] { return std::string(error.what()); });
+  }
+}
+
+void read_one_file(const std::string& path, ReadContext& context,
+                   void (*parse)(std::istream& in, const std::string& name, ReadContext& context)) {
+  guarded(context, [&] {
+    std::ifstream in = open_input(path);
+    parse(in, path, context);
+  });
+}
+
+void add_loss(WriteReport& report, const char* what, std::size_t count) {
+  if (count > 0) report.losses.push_back({what, count});
+}
+
+namespace {
+
+/// The format whose detect accepts the path; null when none does.
+const CrowdFormat* detected(const std::string& path) {
+  for (const CrowdFormat& format : all_crowd_formats()) {
+    if (format.detect != nullptr && format.detect(path)) return &format;
+  }
+  return nullptr;
+}
+
+/// The format that a file's first characters or extension suggest, although its detect said no; empty: none.
+std::string suggested_format(const std::string& path, const std::string& start) {
+  const std::size_t first = start.find_first_not_of(" \t\r\n", start.rfind("\xEF\xBB\xBF", 0) == 0 ? 3 : 0);
+  const char c = first == std::string::npos ? ' ' : start[first];
+  const std::string extension = lower_case(std::filesystem::path(path).extension().string());
+  if (c == '{' || c == '[') return c == '{' ? "crowd" : "label_studio";
+  if (c == '<') return start.find("<annotations") != std::string::npos ? "cvat" : "voc";
+  if (extension == ".csv" || lower_case(start.substr(0, start.find('\n'))).find("image_id") != std::string::npos) {
+    return "vindr";
+  }
+  return extension == ".json" ? "crowd" : "";
+}
+
+/// Throws DataError with what makes a file that no format recognises unusable, where that can be told: it cannot be
+/// opened, is empty or in UTF-16, or what the reader of the suggested format has to say.
+void explain_unrecognised(const std::string& path, const ReadOptions& options, const std::string& known) {
+  std::ifstream in = open_input(path);
+  std::string start(4096, '\0');
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(in.gcount()));
+  if (in.bad()) throw DataError(path + ": cannot be read (input error)");
+  if (start.empty()) throw DataError(path + ": expected labels, found an empty file");
+  if (start.rfind("\xFF\xFE", 0) == 0 || start.rfind("\xFE\xFF", 0) == 0) {
+    throw DataError(path + ": expected text in UTF-8, found the byte order mark of UTF-16; save the file as UTF-8");
+  }
+  const std::string name = suggested_format(path, start);
+  if (name.empty()) return;
+  try {
+    ProblemLog strict(ProblemLog::Mode::strict);
+    CrowdBuilder builder(options.role, strict, false);
+    ReadContext context{options, builder, {}, {}, {}, {}, false, false, {}};
+    crowd_format(name).read(path, context);
+  } catch (const DataError& error) {
+    throw DataError(std::string(error.what()) + "\n  read as " + name +
+                    ", which the file resembles most; if it is another format, name it with --format (known: " + known +
+                    ")");
+  }
+}
+
+const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
+  std::string known;
+  for (const CrowdFormat& format : all_crowd_formats()) known += (known.empty() ? "" : ", ") + std::string(format.name);
+  if (!is_folder(path) && !is_regular_file(path)) {
+    throw DataError(path +
+                    ": is a pipe or device, which can be read only once, so its format cannot be detected; name " +
+                    "it with --format (known: " + known + ")");
+  }
+  if (const CrowdFormat* format = detected(path)) return *format;
+  if (!is_folder(path)) explain_unrecognised(path, options, known);
+  throw DataError(path + ": the format of this " + (is_folder(path) ? "folder" : "file") +
+                  " is not recognised; name it with --format (known: " + known + ")" +
+                  (is_folder(path) ? "; JSON labels are named as files, one by one" : ""));
+}
+
+/// Paths that another format recognises and this one does not are refused, before anything is read.
+void require_one_format(const std::vector<std::string>& paths, const CrowdFormat& format) {
+  for (const std::string& path : paths) {
+    if (format.detect == nullptr || format.detect(path)) continue;
+    if (const CrowdFormat* other = detected(path)) {
+      throw DataError(path + ": expected the format " + in_quotes(format.name) + " of " + paths.front() + ", found " +
+                      in_quotes(other->name) +
+                      "; all files must be of one format: turn them into one with `convert` first");
+    }
+  }
+}
+
+/// A context with what the options name: sizes, images, class names.
+ReadContext make_context(const ReadOptions& options, CrowdBuilder& builder) {
+  ReadContext context{options, builder, {}, {}, {}, {}, false, false, {}};
+  if (!options.sizes_csv.empty()) {
+    std::ifstream in = open_input(options.sizes_csv);
+    context.sizes.emplace(in, options.sizes_csv);
+  }
+  if (!options.image_folder.empty()) context.image_folder.emplace(options.image_folder);
+  if (!options.class_names.empty()) {
+    std::ifstream in = open_input(options.class_names);
+    context.class_names = read_class_names(in, options.class_names);
+    context.class_names_known = true;
+  }
+  return context;
+}
+
+/// Sizes for images that the files left without.
+void fill_sizes(ReadContext& context) {
+  if (!context.sizes && !context.image_folder) return;
+  for (ImageRecord& image : context.builder.image_records()) {
+    if (image.width > 0) continue;
+    for (const std::string* name : {&image.file, &image.id.text}) {
+      const std::pair<int, int> size = known_size(context, *name);
+      if (size.first == 0) continue;
+      image.width = size.first;
+      image.height = size.second;
+      break;
+    }
+  }
+}
+
+CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadReport* report) {
+  fill_sizes(context);
+  if (format.finish != nullptr) format.finish(context);
+  if (report != nullptr) report->format = format.name;
+  return context.builder.finish(report);
+}
+
+}  // namespace
+
+std::string detected_format(const std::string& path) {
+  const CrowdFormat* format = detected(path);
+  return format == nullptr ? "" : format->name;
+}
+
+CrowdData read_crowd(const std::vector<std::string>& paths, const ReadOptions& options, ReadReport* report) {
+  if (paths.empty()) throw DataError("expected at least one file or folder to read, found none");
+  for (const std::string& path : paths) require_exists(path);
+  const CrowdFormat& format = options.format.empty() ? detect(paths.front(), options) : crowd_format(options.format);
+  if (options.format.empty() && paths.size() > 1) require_one_format(paths, format);
+  ProblemLog strict(ProblemLog::Mode::strict);
+  ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;
+  CrowdBuilder builder(options.role, problems, report != nullptr);
+  ReadContext context = make_context(options, builder);
+  for (const std::string& path : paths) format.read(path, context);
+  return finish_reading(format, context, report);
+}
+
+CrowdData parse_crowd(std::istream& in, const std::string& name, const ReadOptions& options, ReadReport* report) {
+  const CrowdFormat& format = crowd_format(options.format);
+  ProblemLog strict(ProblemLog::Mode::strict);
+  ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;
+  CrowdBuilder builder(options.role, problems, report != nullptr);
+  ReadContext context = make_context(options, builder);
+  guarded(context, [&] { format.parse(in, name, context); });
+  return finish_reading(format, context, report);
+}
+
+std::string WriteReport::text() const {
+  std::string out;
+  for (const Loss& loss : losses) out += "  " + std::to_string(loss.count) + " " + loss.what + "\n";
+  return out;
+}
+
+WriteReport write_crowd(const CrowdData& data, const std::string& path, const std::string& format_name) {
+  std::string name = format_name;
+  if (name.empty()) {
+    const std::string extension = lower_case(std::filesystem::path(path).extension().string());
+    name = extension == ".json" ? "crowd" : extension == ".csv" ? "vindr" : "";
+    if (name.empty()) {
+      throw DataError(path + ": the extension does not tell the format to write; name it with --to");
+    }
+  }
+  const CrowdFormat& format = crowd_format(name);
+  if (format.write == nullptr) throw DataError("the format " + in_quotes(name) + " can be read but not written");
+  WriteReport report;
+  format.write(data, path, report);
+  return report;
+}
+
+}  // namespace bdc

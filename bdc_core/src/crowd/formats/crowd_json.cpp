@@ -1,0 +1,414 @@
+// COCO JSON: bdc's own crowd format (annotator_id on every annotation, annotators[], assignments[], optional truth[])
+// and plain COCO, where a file holds the boxes of one annotator, or the truth.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "bdc/base/atomic_file.h"
+#include "bdc/base/error.h"
+#include "bdc/base/json_stream.h"
+#include "crowd/coco_record.h"
+#include "crowd/coco_writer.h"
+#include "crowd/format.h"
+#include "crowd/json_records.h"
+
+namespace bdc {
+namespace {
+
+/// Who drew the boxes of a file.
+enum class Authors {
+  undecided,       ///< the first annotation decides
+  per_annotation,  ///< each has its annotator_id
+  per_file         ///< plain COCO: all are the file's
+};
+
+class CocoFileReader {
+ public:
+  CocoFileReader(JsonReader& json, ReadContext& context, Authors authors)
+      : json_(json), context_(context), builder_(context.builder), authors_(authors) {
+    // Only a warning comes of it: no memory for ids unless somebody listens.
+    record_.wants_id = !builder_.problems().strict();
+    // Who drew the truth does not matter, and of plain COCO it was said that one person drew all.
+    record_.wants_misnamed_annotator = builder_.role() == BoxRole::crowd && !plain_asked();
+  }
+
+  void read() {
+    builder_.begin_file(json_.name());
+    if (json_.peek() != JsonReader::Type::object) {
+      json_.fail_value("expected a COCO object with images, categories and annotations, found something else");
+    }
+    json_.begin_object();
+    while (json_.next_member()) section();
+    json_.finish();
+    for (const char* needed : {"images", "categories", "annotations"}) {
+      if (sections_.count(needed) == 0) {
+        json_.fail_value(std::string("expected the member ") + in_quotes(needed) +
+                         " (COCO has images, categories and annotations), found none");
+      }
+    }
+    if (sections_.count("annotators") == 0) builder_.define_mentioned_annotators();
+    if (builder_.role() == BoxRole::truth) {
+      finish_truth();
+    } else if (authors_ != Authors::per_annotation &&
+               sections_.count("annotators") + sections_.count("assignments") == 0) {
+      // Who made a plain file saw all the images it lists.
+      const std::int32_t annotator = file_annotator(builder_.place(0));
+      builder_.for_images_of_this_file([&](std::int32_t image) { builder_.add_assignment(image, annotator, {}); });
+      builder_.assignments_are_known();
+    }
+  }
+
+ private:
+  /// The annotations' own ids that a list has shown so far.
+  struct OwnIds {
+    IdTable table;
+    std::vector<std::size_t> first_line;  ///< by the id's number
+  };
+
+  void section() {
+    const std::string name(json_.key());
+    static const std::set<std::string> known = {"images",      "categories", "annotators",  "annotations",
+                                                "assignments", "truth",      "truth_images"};
+    if (known.count(name) == 0) {
+      json_.skip();
+      return;
+    }
+    if (!sections_.insert(name).second)
+      json_.fail_value("expected the member " + in_quotes(name) + " once, found it twice");
+    if (name == "images") {
+      each([this] { image(); });
+    } else if (name == "categories") {
+      each([this] { category(); });
+    } else if (name == "annotators") {
+      each([this] { annotator(); });
+    } else if (name == "annotations") {
+      each([this] { annotation(); });
+    } else if (name == "assignments") {
+      each([this] { assignment(); });
+      builder_.assignments_are_known();
+    } else if (name == "truth") {
+      builder_.has_truth();
+      each([this] { truth(); });
+    } else {
+      builder_.truth_coverage_is_listed();
+      each([this] {
+        const RecordPlace place = builder_.place(json_.line(), "truth_images", json_.index());
+        builder_.truth_covers(builder_.image(read_id(json_), "truth_images", place));
+      });
+    }
+  }
+
+  template <class Body>
+  void each(const Body& body) {
+    for_each_record(json_, builder_.problems(), body);
+  }
+
+  void image() {
+    const RecordPlace place = begin_record("images");
+    RecordId id;
+    bool has_id = false;
+    std::int64_t width = 0, height = 0;
+    file_.clear();
+    while (json_.next_member()) {
+      const std::string_view key = json_.key();
+      if (key == "id") {
+        id = read_id(json_);
+        has_id = true;
+      } else if (key == "file_name") {
+        file_ = read_optional_string(json_);
+      } else if (key == "width") {
+        width = read_optional_integer(json_);
+      } else if (key == "height") {
+        height = read_optional_integer(json_);
+      } else {
+        json_.skip();
+      }
+    }
+    if (!has_id) json_.fail_value("expected the member \"id\", found none");
+    builder_.define_image(id, file_, width, height, place);
+  }
+
+  void category() {
+    const RecordPlace place = begin_record("categories");
+    named(place, [&](const RecordId& id) {
+      builder_.define_class(id, name_.empty() ? (id.is_integer ? std::to_string(id.value) : id.text) : name_, place);
+    });
+  }
+
+  void annotator() {
+    const RecordPlace place = begin_record("annotators");
+    named(place, [&](const RecordId& id) { builder_.define_annotator(id, name_, place); });
+  }
+
+  template <class Define>
+  void named(const RecordPlace&, const Define& define_it) {
+    RecordId id;
+    bool has_id = false;
+    name_.clear();
+    while (json_.next_member()) {
+      if (json_.key() == "id") {
+        id = read_id(json_);
+        has_id = true;
+      } else if (json_.key() == "name") {
+        name_ = read_optional_string(json_);
+      } else {
+        json_.skip();
+      }
+    }
+    if (!has_id) json_.fail_value("expected the member \"id\", found none");
+    define_it(id);
+  }
+
+  void annotation() {
+    read_coco_record(json_, record_);
+    const RecordPlace place = builder_.place(record_.line, "annotations", record_.index);
+    check_own_id(annotation_ids_, place);
+    if (builder_.role() == BoxRole::truth) {
+      if (record_.annotator_id) {
+        ++crowd_boxes_;
+      } else {
+        ++true_boxes_;
+        add_truth(place);
+      }
+      return;
+    }
+    if (!record_.annotator_id && !record_.misnamed_annotator.empty()) {
+      builder_.problems().report(ProblemKind::misnamed_annotator, [&] {
+        return builder_.text(place) + ": expected the annotator under \"annotator_id\", found the member " +
+               in_quotes(record_.misnamed_annotator) +
+               "; did you mean annotator_id? Rename it, or read the file as the format \"coco\" if one person drew all "
+               "its boxes";
+      });
+    }
+    if (authors_ == Authors::undecided) authors_ = record_.annotator_id ? Authors::per_annotation : Authors::per_file;
+    std::int32_t annotator = 0;
+    if (authors_ == Authors::per_file) {
+      if (record_.annotator_id && plain_asked()) {
+        throw DataError(builder_.text(place) +
+                        ": expected plain COCO, where all boxes of a file are one annotator's, found an annotator_id; "
+                        "read it as the format \"crowd\", or leave the format out, to keep the annotators apart");
+      }
+      if (record_.annotator_id) {
+        json_.fail_value("annotator_id stands here but not on earlier annotations; expected it on all or on none");
+      }
+      annotator = file_annotator(place);
+    } else {
+      if (!record_.annotator_id) json_.fail_value("expected the member \"annotator_id\", found none");
+      annotator = builder_.annotator(*record_.annotator_id, "annotator_id", place);
+    }
+    builder_.add_box(builder_.image(*record_.image_id, "image_id", place),
+                     builder_.label(*record_.category_id, "category_id", place), annotator, record_.box(), place);
+  }
+
+  void truth() {
+    read_coco_record(json_, record_);
+    const RecordPlace place = builder_.place(record_.line, "truth", record_.index);
+    check_own_id(truth_ids_, place);
+    add_truth(place);
+  }
+
+  /// Warns when an earlier annotation of this list and file has the same id.
+  void check_own_id(OwnIds& seen, const RecordPlace& place) {
+    if (!record_.id) return;
+    const auto number = static_cast<std::size_t>(seen.table.add(*record_.id));
+    if (number == seen.first_line.size()) {
+      seen.first_line.push_back(record_.line);
+      return;
+    }
+    builder_.problems().report(ProblemKind::duplicate_annotation_id, [&] {
+      return builder_.text(place) + ": the id " + record_.id->shown() + " was given to the annotation in line " +
+             std::to_string(seen.first_line[number]) + " before; expected a different id for each";
+    });
+  }
+
+  void add_truth(const RecordPlace& place) {
+    builder_.add_truth(builder_.image(*record_.image_id, "image_id", place),
+                       builder_.label(*record_.category_id, "category_id", place), record_.box(), record_.is_crowd,
+                       record_.area.value_or(-1), place, &*record_.bbox);
+  }
+
+  void assignment() {
+    const RecordPlace place = begin_record("assignments");
+    std::int32_t image = -1, annotator = -1;
+    while (json_.next_member()) {
+      if (json_.key() == "image_id") {
+        image = builder_.image(read_id(json_), "image_id", place);
+      } else if (json_.key() == "annotator_id") {
+        annotator = builder_.annotator(read_id(json_), "annotator_id", place);
+      } else {
+        json_.skip();
+      }
+    }
+    if (image < 0) json_.fail_value("expected the member \"image_id\", found none");
+    if (annotator < 0) json_.fail_value("expected the member \"annotator_id\", found none");
+    if (builder_.role() == BoxRole::crowd) builder_.add_assignment(image, annotator, place);
+  }
+
+  void finish_truth() {
+    if (crowd_boxes_ > 0 && true_boxes_ == 0 && sections_.count("truth") == 0) {
+      throw DataError(json_.name() +
+                      ": expected true boxes, found only annotators' boxes (annotations with annotator_id)");
+    }
+    if (sections_.count("truth_images") == 0) {
+      builder_.for_images_of_this_file([&](std::int32_t image) { builder_.truth_covers(image); });
+    }
+  }
+
+  RecordPlace begin_record(const char* list) {
+    static_cast<void>(json_.peek());
+    const RecordPlace place = builder_.place(json_.line(), list, json_.index());
+    json_.begin_object();
+    return place;
+  }
+
+  std::int32_t file_annotator(const RecordPlace& place) {
+    if (file_annotator_ < 0) {
+      const std::string& given = context_.options.annotator;
+      file_annotator_ =
+          builder_.mention_annotator(RecordId::untyped(given.empty() ? file_stem(json_.name()) : given), "", place);
+    }
+    return file_annotator_;
+  }
+
+  [[nodiscard]] bool plain_asked() const { return context_.options.format == "coco"; }
+
+  JsonReader& json_;
+  ReadContext& context_;
+  CrowdBuilder& builder_;
+  Authors authors_;
+  std::set<std::string> sections_;
+  CocoRecord record_;
+  OwnIds annotation_ids_, truth_ids_;
+  std::string file_, name_;
+  std::int32_t file_annotator_ = -1;
+  std::size_t crowd_boxes_ = 0, true_boxes_ = 0;
+};
+
+void parse_crowd_json(std::istream& in, const std::string& name, ReadContext& context) {
+  JsonReader json(in, name);
+  CocoFileReader(json, context, Authors::undecided).read();
+}
+
+void parse_plain_coco(std::istream& in, const std::string& name, ReadContext& context) {
+  JsonReader json(in, name);
+  CocoFileReader(json, context, Authors::per_file).read();
+}
+
+void read_crowd_json(const std::string& path, ReadContext& context) {
+  read_one_file(path, context, parse_crowd_json);
+}
+void read_plain_coco(const std::string& path, ReadContext& context) {
+  read_one_file(path, context, parse_plain_coco);
+}
+
+/// A JSON object with a member that COCO has.
+bool looks_like_coco(const std::string& path) {
+  return probe_json(path, [](JsonReader& json) {
+    if (json.peek() != JsonReader::Type::object) return false;
+    json.begin_object();
+    while (json.next_member()) {
+      const std::string_view key = json.key();
+      for (const char* known : {"images", "categories", "annotations", "annotators", "assignments"}) {
+        if (key == known && json.peek() == JsonReader::Type::array) return true;
+      }
+      json.skip();
+    }
+    return false;
+  });
+}
+
+void write_crowd_json(const CrowdData& data, const std::string& path, WriteReport&) {
+  AtomicFile file(path);
+  {
+    JsonWriter json(file.stream());
+    json.begin_object();
+    write_coco_images(json, data);
+    write_coco_categories(json, data);
+    json.new_line().key("annotators").begin_array();
+    for (const AnnotatorRecord& annotator : data.annotators) {
+      json.new_line().begin_object().key("id");
+      write_id(json, annotator.id);
+      if (!annotator.name.empty()) json.key("name").string(annotator.name);
+      json.end_object();
+    }
+    json.new_line().end_array();
+    write_coco_annotations(json, data, true);
+    if (data.assignments_known) {
+      json.new_line().key("assignments").begin_array();
+      for (const Assignment& a : data.assignments) {
+        json.new_line().begin_object().key("image_id");
+        write_id(json, data.images[static_cast<std::size_t>(a.image)].id);
+        json.key("annotator_id");
+        write_id(json, data.annotators[static_cast<std::size_t>(a.annotator)].id);
+        json.end_object();
+      }
+      json.new_line().end_array();
+    }
+    if (data.has_truth) {
+      write_coco_truth_boxes(json, data, "truth");
+      json.new_line().key("truth_images").begin_array();
+      for (std::size_t i = 0; i < data.images.size(); ++i) {
+        if (data.truth_covers[i] != 0) write_id(json, data.images[i].id);
+      }
+      json.end_array();
+    }
+    json.new_line().end_object();
+  }
+  file.stream() << '\n';
+  file.commit();
+}
+
+void write_plain_coco(const CrowdData& data, const std::string& path, WriteReport& report) {
+  const bool truth = data.annotations.empty() && data.has_truth;
+  if (truth) {
+    std::size_t uncovered = 0;
+    for (const std::uint8_t covered : data.truth_covers) uncovered += covered == 0 ? 1 : 0;
+    add_loss(report, "images that the truth leaves out (they become images without objects)", uncovered);
+    add_loss(report, "assignments", data.assignments_known ? data.assignments.size() : 0);
+    add_loss(report, "annotators", data.annotators.size());
+  } else {
+    // One annotator can be told by the file's name; who drew what among several cannot.
+    const bool one = data.annotators.size() == 1 && data.annotators[0].id.text == file_stem(path);
+    if (!one) add_loss(report, "annotators of annotations", data.annotations.size());
+    std::size_t bare = data.assignments.size();
+    if (one && data.assignments.size() == data.images.size()) bare = 0;
+    add_loss(report, "assignments", data.assignments_known ? bare : 0);
+    add_loss(report, "true boxes", data.truth.size());
+  }
+  AtomicFile file(path);
+  {
+    JsonWriter json(file.stream());
+    json.begin_object();
+    write_coco_images(json, data);
+    write_coco_categories(json, data);
+    if (truth) {
+      write_coco_truth_boxes(json, data, "annotations");
+    } else {
+      write_coco_annotations(json, data, false);
+    }
+    json.new_line().end_object();
+  }
+  file.stream() << '\n';
+  file.commit();
+}
+
+}  // namespace
+
+CrowdFormat crowd_json_format() {
+  return {"crowd",         "COCO JSON with annotator_id on annotations, annotators[] and assignments[] (bdc's own)",
+          looks_like_coco, parse_crowd_json,
+          read_crowd_json, nullptr,
+          write_crowd_json};
+}
+
+CrowdFormat coco_format() {
+  return {"coco",          "plain COCO JSON: one file per annotator (named after the file), or the truth",
+          nullptr,         parse_plain_coco,
+          read_plain_coco, nullptr,
+          write_plain_coco};
+}
+
+}  // namespace bdc

@@ -1,0 +1,298 @@
+// CVAT XML ("CVAT for images 1.1"), one file per annotator or job. The annotator is the assignee of the job or task
+// that <meta> names, otherwise the file's name. An <image> without boxes was seen and nothing was drawn. Images are
+// known by their names; their numbers are kept as ids where all files agree.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "bdc/base/atomic_file.h"
+#include "bdc/base/error.h"
+#include "bdc/base/json_stream.h"
+#include "crowd/folder_dataset.h"
+#include "crowd/format.h"
+#include "crowd/rotated_box.h"
+#include "crowd/xml_file.h"
+
+namespace bdc {
+namespace {
+
+class CvatFileReader {
+ public:
+  CvatFileReader(XmlFile& xml, ReadContext& context) : xml_(xml), context_(context), builder_(context.builder) {}
+
+  void read() {
+    const pugi::xml_node root = xml_.root();
+    if (std::string_view(root.name()) != "annotations") {
+      xml_.fail(root,
+                "expected CVAT XML with the root <annotations>, found <" + printable(shorten(root.name(), 40)) + ">");
+    }
+    if (const pugi::xml_node track = root.child("track")) {
+      xml_.fail(track,
+                "expected \"CVAT for images\", found a <track> of \"CVAT for video\"; export the task for images");
+    }
+    builder_.begin_file(xml_.name());
+    const pugi::xml_node meta = root.child("meta");
+    const pugi::xml_node about = meta.child("job")       ? meta.child("job")
+                                 : meta.child("task")    ? meta.child("task")
+                                 : meta.child("project") ? meta.child("project")
+                                                         : meta;
+    read_labels(about.child("labels") ? about.child("labels") : meta.child("task").child("labels"));
+    const RecordPlace place = builder_.place(xml_.line(root));
+    const std::int32_t annotator = builder_.mention_annotator(RecordId::untyped(annotator_id(meta)), "", place);
+    builder_.assignments_are_known();
+    for (const pugi::xml_node image : root.children("image")) read_image(image, annotator);
+  }
+
+ private:
+  std::string checked(const pugi::xml_node& node, const char* text) {
+    if (!is_utf8(text)) xml_.fail(node, "expected text in UTF-8, found other bytes");
+    return text;
+  }
+
+  std::string annotator_id(const pugi::xml_node& meta) {
+    if (!context_.options.annotator.empty()) return context_.options.annotator;
+    for (const char* about : {"job", "task"}) {
+      const pugi::xml_node assignee = meta.child(about).child("assignee");
+      for (const pugi::xml_node& node : {assignee.child("username"), assignee}) {
+        const std::string id(trimmed(checked(node, node.child_value())));
+        if (!id.empty()) return id;
+      }
+    }
+    return from_file_name(file_stem(xml_.name()));
+  }
+
+  void read_labels(const pugi::xml_node& labels) {
+    if (!labels) return;
+    labels_listed_ = true;
+    std::unordered_set<std::string> here;
+    for (const pugi::xml_node label : labels.children("label")) {
+      const std::string name = checked(label, label.child_value("name"));
+      const RecordPlace place = builder_.place(xml_.line(label));
+      if (name.empty()) {
+        builder_.report(ProblemKind::bad_record, place, "expected <name> in <label>, found none");
+      } else if (!here.insert(name).second) {
+        builder_.report(ProblemKind::duplicate_id, place, "the label " + in_quotes(name) + " is defined twice");
+      } else {
+        builder_.mention_class(RecordId::string(name), name, place);
+      }
+    }
+  }
+
+  void read_image(const pugi::xml_node& node, std::int32_t annotator) {
+    const RecordPlace place = builder_.place(xml_.line(node));
+    const std::string name = checked(node, node.attribute("name").value());
+    if (name.empty()) {
+      builder_.report(ProblemKind::bad_record, place, "expected the attribute name in <image>, found none");
+      return;
+    }
+    if (!names_.insert(name).second) {
+      builder_.report(ProblemKind::duplicate_id, place, "the image " + in_quotes(name) + " stands twice in this file");
+      return;
+    }
+    const std::int32_t image = builder_.mention_image(RecordId::string(name), name, place);
+    std::int64_t extent[2] = {0, 0};
+    for (int i = 0; i < 2; ++i) {
+      const pugi::xml_attribute attribute = node.attribute(i == 0 ? "width" : "height");
+      const auto value = parse_integer(attribute.value());
+      if (attribute && !value) {
+        builder_.report(
+            ProblemKind::bad_record, place,
+            std::string("expected a whole number as ") + attribute.name() + ", found " + in_quotes(attribute.value()));
+        return;
+      }
+      extent[i] = value.value_or(0);
+    }
+    builder_.set_image_size(image, extent[0], extent[1], place);
+    if (const auto number = parse_integer(node.attribute("id").value())) {
+      context_.image_numbers.emplace_back(image, *number);
+    }
+    builder_.add_assignment(image, annotator, place);
+    for (const pugi::xml_node shape : node.children()) {
+      const std::string_view kind = shape.name();
+      if (kind == "box") {
+        read_box(shape, image, annotator);
+      } else if (kind == "polygon" || kind == "polyline" || kind == "points" || kind == "ellipse" || kind == "cuboid" ||
+                 kind == "skeleton" || kind == "mask") {
+        builder_.report(ProblemKind::ignored_shape, builder_.place(xml_.line(shape)),
+                        "a <" + std::string(kind) + "> is not a box and is left out");
+      }
+    }
+  }
+
+  void read_box(const pugi::xml_node& node, std::int32_t image, std::int32_t annotator) {
+    const RecordPlace place = builder_.place(xml_.line(node));
+    const std::string label = checked(node, node.attribute("label").value());
+    if (label.empty()) {
+      builder_.report(ProblemKind::bad_record, place, "expected the attribute label in <box>, found none");
+      return;
+    }
+    double corner[4];
+    const char* const fields[4] = {"xtl", "ytl", "xbr", "ybr"};
+    for (int i = 0; i < 4; ++i) {
+      const auto value = parse_real(trimmed(node.attribute(fields[i]).value()));
+      if (!value) {
+        builder_.report(ProblemKind::bad_record, place,
+                        std::string("expected a number as ") + fields[i] + " of <box>, found " +
+                            in_quotes(node.attribute(fields[i]).value()));
+        return;
+      }
+      corner[i] = *value;
+    }
+    Box box{corner[0], corner[1], corner[2], corner[3]};
+    if (const pugi::xml_attribute rotation = node.attribute("rotation")) {
+      const auto degrees = parse_real(trimmed(rotation.value()));
+      if (!degrees || !std::isfinite(*degrees)) {
+        builder_.report(ProblemKind::bad_record, place,
+                        "expected a number as rotation of <box>, found " + in_quotes(rotation.value()));
+        return;
+      }
+      if (*degrees != 0) {
+        builder_.report(ProblemKind::ignored_shape, place, "a rotated box becomes the upright box around it");
+        box = upright_box_around(box, (box.x1 + box.x2) / 2, (box.y1 + box.y2) / 2, *degrees);
+      }
+    }
+    const RecordId id = RecordId::string(label);
+    const std::int32_t number =
+        labels_listed_ ? builder_.label(id, "label", place) : builder_.mention_class(id, label, place);
+    builder_.add_box(image, number, annotator, box, place);
+  }
+
+  XmlFile& xml_;
+  ReadContext& context_;
+  CrowdBuilder& builder_;
+  bool labels_listed_ = false;
+  std::unordered_set<std::string> names_;
+};
+
+void parse_cvat(std::istream& in, const std::string& name, ReadContext& context) {
+  XmlFile xml(in, name);
+  CvatFileReader(xml, context).read();
+}
+
+void read_cvat(const std::string& path, ReadContext& context) {
+  if (!is_folder(path)) {
+    read_one_file(path, context, parse_cvat);
+    return;
+  }
+  for (const std::string& file : files_below(path, {".xml"})) read_one_file(file, context, parse_cvat);
+}
+
+/// Classes get numbers; images get the files' numbers as ids when these tell all images apart.
+void finish_cvat(ReadContext& context) {
+  number_classes(context);
+  std::vector<ImageRecord>& images = context.builder.image_records();
+  std::vector<std::int64_t> number(images.size(), -1);
+  std::unordered_map<std::int64_t, std::int32_t> owner;
+  for (const auto& [image, value] : context.image_numbers) {
+    // Images are mentioned and defined at once, so a mention's number is the record's.
+    auto& known = number[static_cast<std::size_t>(image)];
+    const bool contradicts =
+        value < 0 || (known >= 0 && known != value) || owner.try_emplace(value, image).first->second != image;
+    if (contradicts) return;
+    known = value;
+  }
+  if (std::count(number.begin(), number.end(), -1) > 0) return;
+  for (std::size_t i = 0; i < images.size(); ++i) images[i].id = RecordId::integer(number[i]).external();
+}
+
+bool looks_like_cvat(const std::string& path) {
+  if (!is_folder(path)) return xml_root_name(path) == "annotations";
+  const std::vector<std::string> files = files_below(path, {".xml"});
+  return !files.empty() && xml_root_name(files.front()) == "annotations";
+}
+
+std::string attribute(const char* name, const std::string& text) {
+  return std::string(" ") + name + "=\"" + text + "\"";
+}
+
+void write_cvat(const CrowdData& data, const std::string& path, WriteReport& report) {
+  require_distinct_class_names(data, "cvat");
+  std::size_t nameless = 0, lost_text = 0;
+  std::vector<std::string> names;
+  std::unordered_set<std::string> distinct;
+  bool numbered = true;
+  for (const ImageRecord& image : data.images) {
+    names.push_back(image.file);
+    nameless += image.file.empty() ? 1 : 0;
+    numbered = numbered && image.id.is_integer && image.id.text.front() != '-';
+    if (!image.file.empty() && !distinct.insert(image.file).second) {
+      throw DataError("two images have the name " + in_quotes(image.file) + ", and CVAT knows images by their names");
+    }
+  }
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    if (!names[i].empty()) continue;
+    names[i] = data.images[i].id.text;
+    while (!distinct.insert(names[i]).second) names[i] += " (id)";
+  }
+  std::string labels;
+  for (const ClassRecord& record : data.classes) {
+    labels +=
+        "        <label><name>" + xml_escaped(record.name, &lost_text) + "</name><attributes></attributes></label>\n";
+  }
+  std::vector<std::string> body(data.annotators.size());
+  std::vector<std::size_t> seen(data.annotators.size(), 0);
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    const ImageRecord& image = data.images[i];
+    for_each_assignment(data, i, [&](std::int32_t annotator, const std::vector<std::size_t>& rows) {
+      std::string& text = body[static_cast<std::size_t>(annotator)];
+      ++seen[static_cast<std::size_t>(annotator)];
+      text += "  <image" + attribute("id", numbered ? image.id.text : std::to_string(i)) +
+              attribute("name", xml_escaped(names[i]));
+      if (image.width > 0) {
+        text += attribute("width", std::to_string(image.width)) + attribute("height", std::to_string(image.height));
+      }
+      text += ">\n";
+      for (const std::size_t n : rows) {
+        const Annotation& a = data.annotations[n];
+        text += "    <box" + attribute("label", xml_escaped(data.classes[static_cast<std::size_t>(a.label)].name)) +
+                attribute("source", "manual") + attribute("occluded", "0") +
+                attribute("xtl", shortest_decimal(a.box.x1)) + attribute("ytl", shortest_decimal(a.box.y1)) +
+                attribute("xbr", shortest_decimal(a.box.x2)) + attribute("ybr", shortest_decimal(a.box.y2)) +
+                attribute("z_order", "0") + "></box>\n";
+      }
+      text += "  </image>\n";
+    });
+  }
+  AtomicFolder folder(path);
+  std::unordered_set<std::string> files;
+  for (std::size_t k = 0; k < data.annotators.size(); ++k) {
+    const std::string& id = data.annotators[k].id.text;
+    if (!files.insert(id).second) {
+      throw DataError("two annotators have the id " + in_quotes(id) +
+                      " (one as an integer, one as a string), and CVAT cannot tell them apart");
+    }
+    const std::string head =
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<annotations>\n  <version>1.1</version>\n  <meta>\n    <task>\n"
+        "      <size>" +
+        std::to_string(seen[k]) + "</size>\n      <mode>annotation</mode>\n      <labels>\n" + labels +
+        "      </labels>\n      <assignee><username>" + xml_escaped(id, &lost_text) +
+        "</username></assignee>\n    </task>\n  </meta>\n";
+    write_text_file(join(folder.path(), to_file_name(id) + ".xml"), head + body[k] + "</annotations>\n");
+    body[k] = {};
+  }
+  if (!numbered) add_loss(report, "image ids (images are known by their names)", data.images.size());
+  add_loss(report, "images without a file name (the id takes its place)", nameless);
+  add_loss(report, "texts with control characters", lost_text);
+  add_unseen_image_loss(data, report);
+  add_guessed_assignment_loss(data, report);
+  add_annotator_losses(data, false, true, report);
+  add_class_id_losses(data, 1, report);
+  add_type_losses(data, false, false, true, report);
+  add_truth_loss(data, report);
+  folder.commit();
+}
+
+}  // namespace
+
+CrowdFormat cvat_format() {
+  return {"cvat",          "CVAT for images 1.1, one XML file per annotator or job",
+          looks_like_cvat, parse_cvat,
+          read_cvat,       finish_cvat,
+          write_cvat};
+}
+
+}  // namespace bdc

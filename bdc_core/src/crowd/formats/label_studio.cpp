@@ -1,0 +1,446 @@
+// Label Studio's JSON export: tasks with annotations, each by one annotator (completed_by: a number, or an object with
+// id and email). An annotation with an empty result saw the image and drew nothing; a cancelled one (was_cancelled)
+// says nothing; one marked ground_truth is truth. Boxes are rectanglelabels in percent of original_width and _height.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "bdc/base/atomic_file.h"
+#include "bdc/base/error.h"
+#include "bdc/base/json_stream.h"
+#include "crowd/coco_record.h"
+#include "crowd/folder_dataset.h"
+#include "crowd/format.h"
+#include "crowd/json_records.h"
+#include "crowd/rotated_box.h"
+
+namespace bdc {
+namespace {
+
+struct DrawnBox {
+  Box percent;
+  double rotation = 0;
+  std::int64_t width = 0, height = 0;  // of the image, in pixels
+  std::string label;
+  std::size_t line = 0;
+};
+
+/// One annotator's work on a task.
+struct Work {
+  std::optional<RecordId> annotator;
+  std::string annotator_name;
+  bool cancelled = false, truth = false;
+  std::vector<DrawnBox> boxes;
+  std::size_t line = 0;
+};
+
+class LabelStudioReader {
+ public:
+  LabelStudioReader(JsonReader& json, ReadContext& context)
+      : json_(json), context_(context), builder_(context.builder) {}
+
+  void read() {
+    builder_.begin_file(json_.name());
+    if (json_.peek() != JsonReader::Type::array) {
+      json_.fail_value("expected a list of tasks (Label Studio's JSON export), found something else");
+    }
+    builder_.assignments_are_known();
+    for_each_record(json_, builder_.problems(), [this] { task(); });
+    json_.finish();
+  }
+
+ private:
+  void task() {
+    static_cast<void>(json_.peek());
+    const RecordPlace place = builder_.place(json_.line(), "[]", json_.index());
+    task_index_ = json_.index();
+    std::optional<RecordId> id;
+    std::optional<std::vector<Work>> works;
+    std::string file;
+    std::int64_t width = 0, height = 0;
+    json_.begin_object();
+    while (json_.next_member()) {
+      const std::string_view key = json_.key();
+      if (key == "id") {
+        id = read_id(json_);
+      } else if (key == "data") {
+        read_data(file, width, height);
+      } else if (key == "annotations" || key == "completions") {
+        works.emplace();
+        for_each_record(json_, builder_.problems(), [&] { works->push_back(annotation()); });
+      } else {
+        json_.skip();
+      }
+    }
+    if (!id) json_.fail_value("expected the member \"id\", found none");
+    if (!works) {
+      json_.fail_value("expected the member \"annotations\", found none; export as JSON, not as JSON-MIN");
+    }
+    builder_.define_image(*id, file, width, height, place);
+    const std::int32_t image = builder_.image(*id, "id", place);
+    for (const Work& work : *works) use(work, image);
+  }
+
+  /// The image: "image", or else the first text. Width and height are not Label Studio's, but data may hold any member.
+  void read_data(std::string& file, std::int64_t& width, std::int64_t& height) {
+    bool named = false;
+    json_.begin_object();
+    while (json_.next_member()) {
+      const std::string_view key = json_.key();
+      const bool is_image = key == "image";
+      if (json_.peek() == JsonReader::Type::string && (is_image || (!named && file.empty()))) {
+        file = json_.string();
+        named = named || is_image;
+        if (file.rfind("data:", 0) == 0) file.clear();  // the picture itself, not a name
+      } else if ((key == "width" || key == "height") && json_.peek() == JsonReader::Type::number) {
+        (key == "width" ? width : height) = json_.integer();
+      } else {
+        json_.skip();
+      }
+    }
+  }
+
+  Work annotation() {
+    Work work;
+    static_cast<void>(json_.peek());
+    work.line = json_.line();
+    bool has_result = false;
+    json_.begin_object();
+    while (json_.next_member()) {
+      const std::string_view key = json_.key();
+      if (key == "completed_by") {
+        read_completed_by(work);
+      } else if (key == "was_cancelled" || key == "ground_truth") {
+        const bool cancelled = key == "was_cancelled";
+        bool value = false;
+        if (json_.peek() == JsonReader::Type::null) {
+          json_.null();
+        } else {
+          value = json_.boolean();
+        }
+        (cancelled ? work.cancelled : work.truth) = value;
+      } else if (key == "result") {
+        has_result = true;
+        for_each_record(json_, builder_.problems(), [&] { result(work); });
+      } else {
+        json_.skip();
+      }
+    }
+    if (!has_result) json_.fail_value("expected the member \"result\", found none");
+    if (!work.annotator && !context_.options.annotator.empty()) {
+      work.annotator = RecordId::untyped(context_.options.annotator);
+    }
+    if (!work.annotator && !work.cancelled && !work.truth) {
+      json_.fail_value("expected the member \"completed_by\" (who drew), found none");
+    }
+    return work;
+  }
+
+  void read_completed_by(Work& work) {
+    if (json_.peek() == JsonReader::Type::null) {
+      json_.null();
+      return;
+    }
+    if (json_.peek() != JsonReader::Type::object) {
+      work.annotator = read_id(json_);
+      return;
+    }
+    std::string email, first, last;
+    json_.begin_object();
+    while (json_.next_member()) {
+      const std::string_view key = json_.key();
+      if (key == "id") {
+        work.annotator = read_id(json_);
+      } else if (key == "email") {
+        email = read_optional_string(json_);
+      } else if (key == "first_name") {
+        first = read_optional_string(json_);
+      } else if (key == "last_name") {
+        last = read_optional_string(json_);
+      } else {
+        json_.skip();
+      }
+    }
+    work.annotator_name = !email.empty() ? email : first + (first.empty() || last.empty() ? "" : " ") + last;
+    if (!work.annotator) {
+      if (email.empty()) json_.fail_value("expected \"id\" or \"email\" in completed_by, found neither");
+      work.annotator = RecordId::string(email);
+      work.annotator_name.clear();
+    }
+  }
+
+  void result(Work& work) {
+    DrawnBox box;
+    static_cast<void>(json_.peek());
+    box.line = json_.line();
+    const RecordPlace place = builder_.place(box.line, "[]", task_index_);
+    std::string type;
+    bool has_value = false;
+    std::vector<std::string> labels;
+    std::array<std::optional<double>, 4> side;  // x, y, width, height
+    json_.begin_object();
+    while (json_.next_member()) {
+      const std::string_view key = json_.key();
+      if (key == "type") {
+        type = json_.string();
+      } else if (key == "original_width") {
+        box.width = read_optional_integer(json_);
+      } else if (key == "original_height") {
+        box.height = read_optional_integer(json_);
+      } else if (key == "value" && json_.peek() == JsonReader::Type::object) {
+        has_value = true;
+        read_value(side, box, labels);
+      } else {
+        json_.skip();
+      }
+    }
+    if (type.empty()) json_.fail_value("expected the member \"type\", found none");
+    if (type != "rectanglelabels") {
+      builder_.report(ProblemKind::ignored_shape, place,
+                      "a result of type " + in_quotes(type) + " is not a labelled box and is left out");
+      return;
+    }
+    static constexpr const char* names[4] = {"x", "y", "width", "height"};
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (!has_value || !side[i]) {
+        json_.fail_value(std::string("expected the number ") + in_quotes(names[i]) + " in value, found none");
+      }
+    }
+    if (labels.empty()) json_.fail_value("expected a label in rectanglelabels, found none");
+    if (labels.size() > 1) {
+      builder_.report(ProblemKind::ignored_shape, place,
+                      "a box with " + std::to_string(labels.size()) + " labels keeps only the first");
+    }
+    if (box.width <= 0 || box.height <= 0) {
+      json_.fail_value("expected original_width and original_height above 0, found " + std::to_string(box.width) +
+                       " x " + std::to_string(box.height));
+    }
+    box.label = labels.front();
+    box.percent = {*side[0], *side[1], *side[0] + *side[2], *side[1] + *side[3]};
+    work.boxes.push_back(std::move(box));
+  }
+
+  void read_value(std::array<std::optional<double>, 4>& side, DrawnBox& box, std::vector<std::string>& labels) {
+    json_.begin_object();
+    while (json_.next_member()) {
+      const std::string_view key = json_.key();
+      if (key == "x") {
+        side[0] = json_.number_or_nan();
+      } else if (key == "y") {
+        side[1] = json_.number_or_nan();
+      } else if (key == "width") {
+        side[2] = json_.number_or_nan();
+      } else if (key == "height") {
+        side[3] = json_.number_or_nan();
+      } else if (key == "rotation") {
+        box.rotation = json_.peek() == JsonReader::Type::null ? (json_.null(), 0.0) : json_.number();
+      } else if (key == "rectanglelabels") {
+        json_.begin_array();
+        while (json_.next_element()) {
+          labels.emplace_back(json_.string());
+          if (labels.back().empty()) json_.fail_value("expected a label, found an empty string");
+        }
+      } else {
+        json_.skip();
+      }
+    }
+  }
+
+  void use(const Work& work, std::int32_t image) {
+    if (work.cancelled) return;
+    const RecordPlace place = builder_.place(work.line, "[]", task_index_);
+    const bool truth = work.truth || builder_.role() == BoxRole::truth;
+    std::int32_t annotator = 0;
+    if (truth) {
+      builder_.has_truth();
+      builder_.truth_covers(image);
+    } else {
+      annotator = builder_.mention_annotator(*work.annotator, work.annotator_name, place);
+      builder_.add_assignment(image, annotator, place);
+    }
+    for (const DrawnBox& drawn : work.boxes) {
+      const RecordPlace where = builder_.place(drawn.line, "[]", task_index_);
+      const double x = static_cast<double>(drawn.width) / 100, y = static_cast<double>(drawn.height) / 100;
+      Box box{drawn.percent.x1 * x, drawn.percent.y1 * y, drawn.percent.x2 * x, drawn.percent.y2 * y};
+      if (drawn.rotation != 0) {
+        builder_.report(ProblemKind::ignored_shape, where, "a rotated box becomes the upright box around it");
+        box = upright_box_around(box, box.x1, box.y1, drawn.rotation);
+      }
+      builder_.set_image_size(image, drawn.width, drawn.height, where);
+      const std::int32_t label = builder_.mention_class(RecordId::string(drawn.label), drawn.label, where);
+      if (truth) {
+        builder_.add_truth(image, label, box, false, -1, where);
+      } else {
+        builder_.add_box(image, label, annotator, box, where);
+      }
+    }
+  }
+
+  JsonReader& json_;
+  ReadContext& context_;
+  CrowdBuilder& builder_;
+  std::size_t task_index_ = 0;
+};
+
+void parse_label_studio(std::istream& in, const std::string& name, ReadContext& context) {
+  JsonReader json(in, name);
+  LabelStudioReader(json, context).read();
+}
+
+void read_label_studio(const std::string& path, ReadContext& context) {
+  read_one_file(path, context, parse_label_studio);
+}
+
+bool looks_like_label_studio(const std::string& path) {
+  return probe_json(path, [](JsonReader& json) {
+    if (json.peek() != JsonReader::Type::array) return false;
+    json.begin_array();
+    if (!json.next_element() || json.peek() != JsonReader::Type::object) return false;
+    json.begin_object();
+    while (json.next_member()) {
+      if (json.key() == "data" || json.key() == "annotations" || json.key() == "completions") return true;
+      if (json.key() == "category_id" || json.key() == "bbox") return false;
+      json.skip();
+    }
+    return false;
+  });
+}
+
+/// The number under which Label Studio knows a thing: its own id when all have integers, otherwise 1, 2, ...
+template <class Record>
+std::vector<std::int64_t> numbers_of(const std::vector<Record>& records, std::size_t& changed) {
+  std::vector<std::int64_t> numbers;
+  changed = static_cast<std::size_t>(
+      std::count_if(records.begin(), records.end(), [](const Record& r) { return !r.id.is_integer; }));
+  for (std::size_t n = 0; n < records.size(); ++n) {
+    numbers.push_back(changed == 0 ? RecordId::from(records[n].id).value : static_cast<std::int64_t>(n) + 1);
+  }
+  if (changed != 0) changed = records.size();
+  return numbers;
+}
+
+class LabelStudioWriter {
+ public:
+  LabelStudioWriter(const CrowdData& data, JsonWriter& json) : data_(data), json_(json) {}
+  std::size_t changed_images = 0, changed_annotators = 0, sizeless = 0;
+  std::vector<std::int32_t> class_order;  ///< as a reader will meet them
+
+  void write() {
+    images_ = numbers_of(data_.images, changed_images);
+    annotators_ = numbers_of(data_.annotators, changed_annotators);
+    met_.assign(data_.classes.size(), 0);
+    json_.begin_array();
+    for (std::size_t i = 0; i < data_.images.size(); ++i) task(i);
+    json_.new_line().end_array();
+  }
+
+ private:
+  void task(std::size_t i) {
+    const ImageRecord& image = data_.images[i];
+    json_.new_line().begin_object().key("id").integer(images_[i]);
+    json_.key("data").begin_object();
+    if (!image.file.empty()) json_.key("image").string(image.file);
+    if (image.width > 0) json_.key("width").integer(image.width).key("height").integer(image.height);
+    json_.end_object();
+    json_.key("annotations").begin_array();
+    for_each_assignment(data_, i, [&](std::int32_t annotator, const std::vector<std::size_t>& rows) {
+      const auto k = static_cast<std::size_t>(annotator);
+      const AnnotatorRecord& record = data_.annotators[k];
+      begin_annotation(false);
+      const std::string& email = record.name.empty() && !record.id.is_integer ? record.id.text : record.name;
+      if (email.empty()) {
+        json_.key("completed_by").integer(annotators_[k]);
+      } else {
+        json_.key("completed_by").begin_object().key("id").integer(annotators_[k]);
+        json_.key("email").string(email).end_object();
+      }
+      json_.key("result").begin_array();
+      for (const std::size_t n : rows) result(image, data_.annotations[n].box, data_.annotations[n].label);
+      json_.end_array().end_object();
+    });
+    if (data_.has_truth && data_.truth_covers[i] != 0) {
+      begin_annotation(true);
+      json_.key("result").begin_array();
+      for (std::size_t n = data_.truth_begin[i]; n < data_.truth_begin[i + 1]; ++n) {
+        result(image, data_.truth[n].box, data_.truth[n].label);
+      }
+      json_.end_array().end_object();
+    }
+    json_.end_array().end_object();
+  }
+
+  void begin_annotation(bool truth) {
+    json_.new_line().begin_object().key("id").integer(++next_annotation_);
+    json_.key("was_cancelled").boolean(false).key("ground_truth").boolean(truth);
+  }
+
+  void result(const ImageRecord& image, const Box& box, std::int32_t label) {
+    if (image.width == 0) {
+      ++sizeless;
+      return;
+    }
+    if (met_[static_cast<std::size_t>(label)] == 0) class_order.push_back(label);
+    met_[static_cast<std::size_t>(label)] = 1;
+    const double x = 100.0 / image.width, y = 100.0 / image.height;
+    json_.begin_object().key("id").string("r" + std::to_string(++next_result_)).key("type").string("rectanglelabels");
+    json_.key("from_name").string("label").key("to_name").string("image");
+    json_.key("original_width").integer(image.width).key("original_height").integer(image.height);
+    json_.key("value").begin_object();
+    json_.key("x").number(box.x1 * x).key("y").number(box.y1 * y);
+    json_.key("width").number(box.width() * x).key("height").number(box.height() * y).key("rotation").integer(0);
+    json_.key("rectanglelabels").begin_array().string(data_.classes[static_cast<std::size_t>(label)].name).end_array();
+    json_.end_object().end_object();
+  }
+
+  const CrowdData& data_;
+  JsonWriter& json_;
+  std::vector<std::int64_t> images_, annotators_;
+  std::vector<char> met_;
+  std::int64_t next_annotation_ = 0, next_result_ = 0;
+};
+
+void write_label_studio(const CrowdData& data, const std::string& path, WriteReport& report) {
+  require_distinct_class_names(data, "label-studio");
+  AtomicFile file(path);
+  {
+    JsonWriter json(file.stream());
+    LabelStudioWriter writer(data, json);
+    writer.write();
+    add_loss(report, "image ids (tasks are numbered anew)", writer.changed_images);
+    add_loss(report, "annotator ids (annotators are numbered anew)", writer.changed_annotators);
+    add_loss(report, "boxes of images without a size", writer.sizeless);
+    add_loss(report, "classes without boxes", data.classes.size() - writer.class_order.size());
+    std::size_t changed = 0;
+    for (std::size_t n = 0; n < writer.class_order.size(); ++n) {
+      const ExternalId& id = data.classes[static_cast<std::size_t>(writer.class_order[n])].id;
+      if (!id.is_integer || id.text != std::to_string(n + 1)) ++changed;
+    }
+    add_loss(report, "class ids (classes are numbered anew)", changed);
+  }
+  add_guessed_assignment_loss(data, report);
+  add_annotator_losses(data, true, false, report);
+  std::size_t crowds = 0, areas = 0;
+  for (const TruthBox& t : data.truth) {
+    crowds += t.is_crowd ? 1 : 0;
+    areas += t.area != t.box.area() ? 1 : 0;
+  }
+  add_loss(report, "true boxes marked iscrowd (the mark)", crowds);
+  add_loss(report, "areas of true boxes (the box's own area takes their place)", areas);
+  file.stream() << '\n';
+  file.commit();
+}
+
+}  // namespace
+
+CrowdFormat label_studio_format() {
+  return {"label-studio",          "Label Studio's JSON export",
+          looks_like_label_studio, parse_label_studio,
+          read_label_studio,       number_classes,
+          write_label_studio};
+}
+
+}  // namespace bdc

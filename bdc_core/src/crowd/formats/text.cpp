@@ -1,0 +1,143 @@
+// One text file per image, named after it; each line is x1,y1,x2,y2,class,annotator in pixels (CSV quoting where an
+// annotator's id needs it). The class is a number from 0, or a name. An image without boxes is an empty file. Beside
+// the files: sizes.csv and classes.txt. Who saw an image without drawing is not in this format.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/csv.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "bdc/base/atomic_file.h"
+#include "bdc/base/error.h"
+#include "bdc/base/json_stream.h"
+#include "crowd/folder_dataset.h"
+#include "crowd/format.h"
+
+namespace bdc {
+namespace {
+
+void parse_text(std::istream& in, const std::string& name, ReadContext& context) {
+  CrowdBuilder& builder = context.builder;
+  builder.begin_file(name);
+  use_class_names(context, ClassKeys::index);
+  const std::int32_t image = image_of(context, from_file_name(file_stem(name)), "", builder.place(0));
+  if (builder.role() == BoxRole::truth) builder.truth_covers(image);
+  CsvReader csv(in, name);
+  while (csv.next_row()) {
+    const RecordPlace place = builder.place(csv.line());
+    const std::vector<std::string>& fields = csv.fields();
+    if (fields.size() != 6) {
+      builder.report(ProblemKind::bad_record, place,
+                     "expected 6 values x1,y1,x2,y2,class,annotator, found " + std::to_string(fields.size()));
+      continue;
+    }
+    std::array<double, 4> corner{};
+    bool good = true;
+    for (std::size_t i = 0; i < 4 && good; ++i) {
+      const auto value = parse_real(trimmed(fields[i]));
+      if (!value) {
+        builder.report(ProblemKind::bad_record, place,
+                       "expected a number as value " + std::to_string(i + 1) + ", found " + in_quotes(fields[i]));
+        good = false;
+      }
+      corner[i] = value.value_or(0);
+    }
+    if (!good) continue;
+    const std::string_view label = trimmed(fields[4]);
+    // Blanks around an unquoted id are decoration; a quoted id has them on purpose, but csv_field keeps such ids
+    // quoted.
+    const std::string& annotator = fields[5];
+    if (label.empty() || annotator.empty()) {
+      builder.report(ProblemKind::bad_record, place,
+                     std::string("expected ") + (label.empty() ? "a class" : "an annotator") + ", found nothing");
+      continue;
+    }
+    builder.add_box(image, label_of(context, label, ClassKeys::index, place),
+                    builder.mention_annotator(RecordId::untyped(annotator), "", place),
+                    {corner[0], corner[1], corner[2], corner[3]}, place);
+  }
+}
+
+void read_text(const std::string& path, ReadContext& context) {
+  if (!is_folder(path)) {
+    read_one_file(path, context, parse_text);
+    return;
+  }
+  guarded(context, [&] { load_sidecars(path, context, ClassKeys::index); });
+  for (const std::string& file : files_in(path, {".txt"})) {
+    if (!is_reserved_label_name(file_stem(file))) read_one_file(file, context, parse_text);
+  }
+}
+
+/// A folder with a .txt file (or such a file) whose first row has six values with four numbers in front.
+bool looks_like_text(const std::string& path) {
+  std::vector<std::string> files;
+  if (is_folder(path)) {
+    files = files_in(path, {".txt"});
+  } else if (ends_with(lower_case(path), ".txt")) {
+    files = {path};
+  }
+  for (const std::string& file : files) {
+    if (is_reserved_label_name(file_stem(file))) continue;
+    try {
+      std::ifstream in = open_input(file);
+      CsvReader csv(in, file);
+      if (!csv.next_row()) continue;  // an image without boxes; look at the next
+      return csv.fields().size() == 6 && parse_real(trimmed(csv.fields()[0])).has_value();
+    } catch (const DataError&) {
+      return false;
+    }
+  }
+  return false;
+}
+
+void write_text(const CrowdData& data, const std::string& path, WriteReport& report) {
+  const std::vector<std::string> names = label_names(data);
+  AtomicFolder folder(path);
+  write_sizes_csv(join(folder.path(), "sizes.csv"), data, names);
+  write_class_names(join(folder.path(), "classes.txt"), data, report);
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    std::string text;
+    for (std::size_t n = data.annotation_begin[i]; n < data.annotation_begin[i + 1]; ++n) {
+      const Annotation& a = data.annotations[n];
+      for (const double value : {a.box.x1, a.box.y1, a.box.x2, a.box.y2}) {
+        append_shortest_decimal(text, value);
+        text += ',';
+      }
+      text += std::to_string(a.label) + "," +
+              csv_field(data.annotators[static_cast<std::size_t>(a.annotator)].id.text) + "\n";
+    }
+    write_text_file(join(folder.path(), names[i] + ".txt"), text);
+  }
+  std::vector<char> drew(data.annotators.size(), 0);
+  std::size_t pairs_with_box = 0;
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    std::vector<std::int32_t> who;
+    for (std::size_t n = data.annotation_begin[i]; n < data.annotation_begin[i + 1]; ++n) {
+      who.push_back(data.annotations[n].annotator);
+      drew[static_cast<std::size_t>(who.back())] = 1;
+    }
+    std::sort(who.begin(), who.end());
+    pairs_with_box += static_cast<std::size_t>(std::unique(who.begin(), who.end()) - who.begin());
+  }
+  add_loss(report, "assignments without a box", data.assignments.size() - pairs_with_box);
+  if (data.assignments_known) add_loss(report, "that assignments are stated, not guessed", pairs_with_box);
+  add_loss(report, "annotators who drew no box", static_cast<std::size_t>(std::count(drew.begin(), drew.end(), 0)));
+  add_annotator_losses(data, false, true, report);
+  add_class_id_losses(data, 0, report);
+  add_type_losses(data, true, false, true, report);
+  add_truth_loss(data, report);
+  folder.commit();
+}
+
+}  // namespace
+
+CrowdFormat text_format() {
+  return {"text",          "folder with one text file per image, lines x1,y1,x2,y2,class,annotator",
+          looks_like_text, parse_text,
+          read_text,       nullptr,
+          write_text};
+}
+
+}  // namespace bdc

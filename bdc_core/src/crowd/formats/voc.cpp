@@ -1,0 +1,220 @@
+// Pascal VOC XML: a folder per annotator, in it a file per image that the annotator saw; a file without <object> is an
+// image where nothing was drawn. An <annotator> element in <annotation>, or in an <object>, says who drew and wins over
+// the folder's name. Corners are taken as they stand (as labelling programs write them), or, with voc_one_based, as
+// VOC's own files mean them: pixels counted from 1, the last one included.
+#include <optional>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "bdc/base/atomic_file.h"
+#include "bdc/base/error.h"
+#include "bdc/base/json_stream.h"
+#include "crowd/folder_dataset.h"
+#include "crowd/format.h"
+#include "crowd/xml_file.h"
+
+namespace bdc {
+namespace {
+
+class VocFileReader {
+ public:
+  VocFileReader(XmlFile& xml, const std::string& folder_annotator, ReadContext& context)
+      : xml_(xml), annotator_(folder_annotator), context_(context), builder_(context.builder) {}
+
+  void read() {
+    const pugi::xml_node root = xml_.root();
+    if (std::string_view(root.name()) != "annotation") {
+      xml_.fail(root,
+                "expected Pascal VOC with the root <annotation>, found <" + printable(shorten(root.name(), 40)) + ">");
+    }
+    builder_.begin_file(xml_.name());
+    use_class_names(context_, ClassKeys::name);
+    const RecordPlace place = builder_.place(xml_.line(root));
+    const std::string file(trimmed(checked(root, root.child("filename").child_value())));
+    const std::int32_t image = image_of(context_, from_file_name(file_stem(xml_.name())), file, place);
+    read_size(root.child("size"), image);
+    if (root.child("annotator")) annotator_ = trimmed(checked(root, root.child("annotator").child_value()));
+    if (annotator_.empty()) xml_.fail(root, "expected the annotator's name, found an empty <annotator>");
+    builder_.assignments_are_known();
+    // Objects may name their own annotators; then the folder's name is not one of those who saw the image.
+    bool all_named = root.child("object") != nullptr && root.child("annotator") == nullptr;
+    for (const pugi::xml_node object : root.children("object")) {
+      all_named = all_named && object.child("annotator") != nullptr;
+    }
+    std::int32_t annotator = 0;
+    if (!all_named) {
+      annotator = builder_.mention_annotator(RecordId::untyped(annotator_), "", place);
+      builder_.add_assignment(image, annotator, place);
+    }
+    for (const pugi::xml_node object : root.children("object")) read_object(object, image, annotator);
+  }
+
+ private:
+  std::string checked(const pugi::xml_node& node, const char* text) {
+    if (!is_utf8(text)) xml_.fail(node, "expected text in UTF-8, found other bytes");
+    return text;
+  }
+
+  void read_size(const pugi::xml_node& size, std::int32_t image) {
+    if (!size) return;
+    const RecordPlace place = builder_.place(xml_.line(size));
+    std::int64_t extent[2] = {0, 0};
+    for (int i = 0; i < 2; ++i) {
+      const char* name = i == 0 ? "width" : "height";
+      const std::string_view text = trimmed(size.child_value(name));
+      const auto value = parse_integer(text);
+      if (!value) {
+        builder_.report(ProblemKind::bad_record, place,
+                        std::string("expected <") + name + "> in whole pixels, found " + in_quotes(text));
+        return;
+      }
+      extent[i] = *value;
+    }
+    builder_.set_image_size(image, extent[0], extent[1], place);
+  }
+
+  void read_object(const pugi::xml_node& object, std::int32_t image, std::int32_t annotator) {
+    const RecordPlace place = builder_.place(xml_.line(object));
+    const std::string name(trimmed(checked(object, object.child_value("name"))));
+    if (name.empty()) {
+      builder_.report(ProblemKind::bad_record, place, "expected <name> in <object>, found none");
+      return;
+    }
+    const pugi::xml_node bndbox = object.child("bndbox");
+    if (!bndbox) {
+      builder_.report(ProblemKind::bad_record, place, "expected <bndbox> in <object>, found none");
+      return;
+    }
+    double corner[4];
+    const char* const fields[4] = {"xmin", "ymin", "xmax", "ymax"};
+    for (int i = 0; i < 4; ++i) {
+      const std::string_view text = trimmed(bndbox.child_value(fields[i]));
+      const auto value = parse_real(text);
+      if (!value) {
+        builder_.report(ProblemKind::bad_record, place,
+                        std::string("expected a number in <") + fields[i] + ">, found " + in_quotes(text));
+        return;
+      }
+      corner[i] = *value;
+    }
+    if (context_.options.voc_one_based) {
+      corner[0] -= 1;
+      corner[1] -= 1;
+    }
+    if (const pugi::xml_node own = object.child("annotator")) {
+      const std::string id(trimmed(checked(object, own.child_value())));
+      if (id.empty()) {
+        builder_.report(ProblemKind::bad_record, place, "expected the annotator's name, found an empty <annotator>");
+        return;
+      }
+      annotator = builder_.mention_annotator(RecordId::untyped(id), "", place);
+    }
+    builder_.add_box(image, label_of(context_, name, ClassKeys::name, place), annotator,
+                     {corner[0], corner[1], corner[2], corner[3]}, place);
+  }
+
+  XmlFile& xml_;
+  std::string annotator_;
+  ReadContext& context_;
+  CrowdBuilder& builder_;
+};
+
+void parse_by(std::istream& in, const std::string& name, const std::string& annotator, ReadContext& context) {
+  XmlFile xml(in, name);
+  VocFileReader(xml, annotator, context).read();
+}
+
+void parse_voc(std::istream& in, const std::string& name, ReadContext& context) {
+  const std::string& given = context.options.annotator;
+  parse_by(in, name, given.empty() ? from_file_name(parent_name(name)) : given, context);
+}
+
+void read_folder(const std::string& folder, const std::vector<std::string>& files, ReadContext& context) {
+  const std::string& given = context.options.annotator;
+  const std::string annotator = given.empty() ? from_file_name(folder_name(folder)) : given;
+  for (const std::string& file : files) {
+    guarded(context, [&] {
+      std::ifstream in = open_input(file);
+      parse_by(in, file, annotator, context);
+    });
+  }
+}
+
+void read_voc(const std::string& path, ReadContext& context) {
+  if (!is_folder(path)) {
+    read_one_file(path, context, parse_voc);
+    return;
+  }
+  guarded(context, [&] { load_sidecars(path, context, ClassKeys::name); });
+  const std::vector<std::string> here = files_in(path, {".xml"});
+  const std::vector<std::string> folders = folders_in(path);
+  const bool one_folder = folders.size() == 1 && folder_name(folders[0]) == "Annotations";
+  if (!here.empty() || one_folder) {
+    read_folder(path, files_below(path, {".xml"}), context);
+    return;
+  }
+  for (const std::string& folder : folders) read_folder(folder, files_below(folder, {".xml"}), context);
+}
+
+bool looks_like_voc(const std::string& path) {
+  if (!is_folder(path)) return xml_root_name(path) == "annotation";
+  const std::vector<std::string> files = files_below(path, {".xml"});
+  return !files.empty() && xml_root_name(files.front()) == "annotation";
+}
+
+std::string element(const char* name, const std::string& text) {
+  return std::string("<") + name + ">" + text + "</" + name + ">";
+}
+
+void write_voc(const CrowdData& data, const std::string& path, WriteReport& report) {
+  require_distinct_class_names(data, "voc");
+  const std::vector<std::string> names = label_names(data);
+  AtomicFolder folder(path);
+  write_sizes_csv(join(folder.path(), "sizes.csv"), data, names);
+  write_class_names(join(folder.path(), "classes.txt"), data, report);
+  std::vector<char> made(data.annotators.size(), 0);
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    const ImageRecord& image = data.images[i];
+    for_each_assignment(data, i, [&](std::int32_t annotator, const std::vector<std::size_t>& rows) {
+      const auto k = static_cast<std::size_t>(annotator);
+      const std::string own_folder = join(folder.path(), to_file_name(data.annotators[k].id.text));
+      if (made[k] == 0) make_folder(own_folder);
+      made[k] = 1;
+      std::string text = "<annotation>\n  ";
+      if (!image.file.empty()) text += element("filename", xml_escaped(image.file)) + "\n  ";
+      text += element("annotator", xml_escaped(data.annotators[k].id.text)) + "\n";
+      if (image.width > 0) {
+        text += "  <size>" + element("width", std::to_string(image.width)) +
+                element("height", std::to_string(image.height)) + element("depth", "3") + "</size>\n";
+      }
+      for (const std::size_t n : rows) {
+        const Annotation& a = data.annotations[n];
+        text += "  <object>\n    " +
+                element("name", xml_escaped(data.classes[static_cast<std::size_t>(a.label)].name)) +
+                "\n    <pose>Unspecified</pose><truncated>0</truncated><difficult>0</difficult>\n    <bndbox>" +
+                element("xmin", shortest_decimal(a.box.x1)) + element("ymin", shortest_decimal(a.box.y1)) +
+                element("xmax", shortest_decimal(a.box.x2)) + element("ymax", shortest_decimal(a.box.y2)) +
+                "</bndbox>\n  </object>\n";
+      }
+      text += "</annotation>\n";
+      write_text_file(join(own_folder, names[i] + ".xml"), text);
+    });
+  }
+  add_guessed_assignment_loss(data, report);
+  add_annotator_losses(data, false, false, report);
+  add_class_id_losses(data, 1, report);
+  add_type_losses(data, true, false, true, report);
+  add_truth_loss(data, report);
+  folder.commit();
+}
+
+}  // namespace
+
+CrowdFormat voc_format() {
+  return {"voc",          "Pascal VOC XML, one folder per annotator (or <annotator> elements)",
+          looks_like_voc, parse_voc,
+          read_voc,       number_classes,
+          write_voc};
+}
+
+}  // namespace bdc

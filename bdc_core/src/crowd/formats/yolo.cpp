@@ -1,0 +1,237 @@
+// YOLO text: a folder per annotator, in it a file per image that the annotator saw, lines "class cx cy w h" relative to
+// the image's size; an empty file is an image where nothing was drawn. Beside the folders: classes.txt or data.yaml,
+// and sizes.csv (or the images themselves), since the sizes are not in the label files.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "bdc/base/atomic_file.h"
+#include "bdc/base/error.h"
+#include "bdc/base/json_stream.h"
+#include "crowd/folder_dataset.h"
+#include "crowd/format.h"
+
+namespace bdc {
+namespace {
+
+constexpr std::size_t max_file_size = std::size_t{1} << 28;
+
+bool is_label_file(const std::string& path) {
+  return !is_reserved_label_name(file_stem(path));
+}
+
+std::vector<std::string_view> words_of(std::string_view line, std::size_t limit) {
+  std::vector<std::string_view> words;
+  while (words.size() <= limit) {
+    line = trimmed(line);
+    if (line.empty()) break;
+    const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+  return words;
+}
+
+/// Labels of one image by one annotator.
+void parse_labels(std::istream& in, const std::string& name, const std::string& annotator_id, ReadContext& context) {
+  CrowdBuilder& builder = context.builder;
+  builder.begin_file(name);
+  use_class_names(context, ClassKeys::index);
+  const RecordPlace start = builder.place(0);
+  const std::int32_t image = image_of(context, from_file_name(file_stem(name)), "", start);
+  const std::int32_t annotator = builder.mention_annotator(RecordId::untyped(annotator_id), "", start);
+  builder.add_assignment(image, annotator, start);
+  builder.assignments_are_known();
+  const auto [width, height] = builder.size(image);
+
+  const std::string text = read_all(in, name, max_file_size);
+  if (!is_utf8(text)) throw DataError(name + ": expected text, found bytes that are not UTF-8");
+  std::string_view rest = text;
+  for (std::size_t line_number = 1; !rest.empty(); ++line_number) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = trimmed(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    if (line.empty()) continue;
+    const RecordPlace place = builder.place(line_number);
+    const std::vector<std::string_view> words = words_of(line, 6);
+    if (words.size() != 5) {
+      const char* hint = words.size() > 6    ? " (polygons and other shapes are not boxes)"
+                         : words.size() == 6 ? " (a sixth number is a detector's score, not an annotation)"
+                                             : "";
+      builder.report(ProblemKind::bad_record, place,
+                     "expected 5 values \"class cx cy w h\", found " +
+                         (words.size() > 6 ? std::string("more than 6") : std::to_string(words.size())) + hint);
+      continue;
+    }
+    const auto label = parse_integer(words[0]);
+    if (!label || *label < 0) {
+      builder.report(ProblemKind::bad_record, place, "expected a class number from 0, found " + in_quotes(words[0]));
+      continue;
+    }
+    std::array<double, 4> number{};
+    bool good = true;
+    for (std::size_t i = 0; i < 4 && good; ++i) {
+      const auto value = parse_real(words[i + 1]);
+      number[i] = value.value_or(0);
+      if (!value) {
+        builder.report(ProblemKind::bad_record, place, "expected a number, found " + in_quotes(words[i + 1]));
+        good = false;
+      }
+    }
+    if (good && number[2] > 4 && number[3] > 4) {
+      builder.report(ProblemKind::bad_record, place,
+                     "expected numbers relative to the image's size (about 0 to 1), found a width of " +
+                         std::string(words[3]) + "; are these pixels?");
+      good = false;
+    }
+    if (!good) continue;
+    if (width == 0) {
+      builder.report(ProblemKind::bad_record, place,
+                     "the size of image " + in_quotes(file_stem(name)) +
+                         " is unknown; expected it in sizes.csv (image,width,height) or an image file to take it from");
+      continue;
+    }
+    const auto [cx, cy, w, h] = number;
+    builder.add_box(image, label_of(context, words[0], ClassKeys::index, place), annotator,
+                    {(cx - w / 2) * width, (cy - h / 2) * height, (cx + w / 2) * width, (cy + h / 2) * height}, place);
+  }
+}
+
+/// One file alone: the annotator is the folder it lies in.
+void parse_yolo(std::istream& in, const std::string& name, ReadContext& context) {
+  const std::string& given = context.options.annotator;
+  parse_labels(in, name, given.empty() ? from_file_name(parent_name(name)) : given, context);
+}
+
+void read_annotator(const std::string& folder, const std::string& annotator, ReadContext& context) {
+  for (const std::string& file : files_below(folder, {".txt"})) {
+    if (!is_label_file(file)) continue;
+    guarded(context, [&] {
+      std::ifstream in = open_input(file);
+      parse_labels(in, file, annotator, context);
+    });
+  }
+}
+
+bool has_labels(const std::string& folder) {
+  for (const std::string& file : files_below(folder, {".txt"})) {
+    if (is_label_file(file)) return true;
+  }
+  return false;
+}
+
+void read_yolo(const std::string& path, ReadContext& context) {
+  if (!is_folder(path)) {
+    read_one_file(path, context, parse_yolo);
+    return;
+  }
+  // classes.txt may lie in an annotator's folder, where labelling programs put it.
+  std::vector<std::string> annotators;
+  for (const std::string& folder : folders_in(path)) {
+    if (is_regular_file(join(folder, "classes.txt")) || has_labels(folder)) annotators.push_back(folder);
+  }
+  guarded(context, [&] { load_sidecars(path, context, ClassKeys::index); });
+  for (const std::string& folder : annotators) {
+    const std::string names = join(folder, "classes.txt");
+    if (context.class_names_known || !is_regular_file(names)) continue;
+    guarded(context, [&] {
+      std::ifstream in = open_input(names);
+      context.class_names = read_class_names(in, names);
+      context.class_names_known = true;
+    });
+  }
+  const bool labels_here = [&] {
+    for (const std::string& file : files_in(path, {".txt"})) {
+      if (is_label_file(file)) return true;
+    }
+    return false;
+  }();
+  const std::string& given = context.options.annotator;
+  const bool one_folder_of_labels = annotators.size() == 1 && folder_name(annotators[0]) == "labels";
+  if (labels_here || one_folder_of_labels) {
+    read_annotator(path, given.empty() ? from_file_name(folder_name(path)) : given, context);
+    return;
+  }
+  for (const std::string& folder : annotators) read_annotator(folder, from_file_name(folder_name(folder)), context);
+}
+
+/// A folder with label files below it whose first line is five numbers.
+bool looks_like_yolo(const std::string& path) {
+  if (!is_folder(path)) return false;
+  bool any = false;
+  for (const std::string& file : files_below(path, {".txt"})) {
+    if (!is_label_file(file)) continue;
+    any = true;
+    std::ifstream in = open_input(file);
+    std::string head(4096, '\0');
+    in.read(head.data(), static_cast<std::streamsize>(head.size()));
+    head.resize(static_cast<std::size_t>(in.gcount()));
+    const std::string_view content = trimmed(head);
+    if (content.empty()) continue;
+    const auto words = words_of(content.substr(0, content.find('\n')), 6);
+    return words.size() >= 5 && parse_integer(words[0]).has_value() && parse_real(words[1]).has_value();
+  }
+  return any && is_regular_file(join(path, "classes.txt"));
+}
+
+void write_yolo(const CrowdData& data, const std::string& path, WriteReport& report) {
+  const std::vector<std::string> names = label_names(data);
+  AtomicFolder folder(path);
+  write_sizes_csv(join(folder.path(), "sizes.csv"), data, names);
+  write_class_names(join(folder.path(), "classes.txt"), data, report);
+  std::vector<std::string> folders;
+  for (const AnnotatorRecord& annotator : data.annotators) {
+    folders.push_back(join(folder.path(), to_file_name(annotator.id.text)));
+  }
+  std::vector<char> made(folders.size(), 0);
+  std::size_t sizeless = 0;
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    const double width = data.images[i].width, height = data.images[i].height;
+    for_each_assignment(data, i, [&](std::int32_t annotator, const std::vector<std::size_t>& rows) {
+      std::string text;
+      if (!(width > 0)) sizeless += rows.size();
+      for (const std::size_t n : rows) {
+        if (!(width > 0)) break;
+        const Annotation& a = data.annotations[n];
+        text += std::to_string(a.label);
+        for (const double value : {(a.box.x1 + a.box.x2) / 2 / width, (a.box.y1 + a.box.y2) / 2 / height,
+                                   a.box.width() / width, a.box.height() / height}) {
+          text += ' ';
+          append_shortest_decimal(text, value);
+        }
+        text += '\n';
+      }
+      const auto k = static_cast<std::size_t>(annotator);
+      if (made[k] == 0) make_folder(folders[k]);
+      made[k] = 1;
+      write_text_file(join(folders[k], names[i] + ".txt"), text);
+    });
+  }
+  add_loss(report, "boxes of images without a size", sizeless);
+  const bool looks_like_one_annotator =
+      std::count(made.begin(), made.end(), 1) == 1 &&
+      std::any_of(data.assignments.begin(), data.assignments.end(), [&](const Assignment& a) {
+        return data.annotators[static_cast<std::size_t>(a.annotator)].id.text == "labels";
+      });
+  add_loss(report, "annotator named \"labels\" (a lone folder of that name is taken for its parent's labels)",
+           looks_like_one_annotator ? 1 : 0);
+  add_guessed_assignment_loss(data, report);
+  add_annotator_losses(data, false, false, report);
+  add_class_id_losses(data, 0, report);
+  add_type_losses(data, true, false, true, report);
+  add_truth_loss(data, report);
+  folder.commit();
+}
+
+}  // namespace
+
+CrowdFormat yolo_format() {
+  return {"yolo",          "YOLO text, one folder per annotator, lines class cx cy w h",
+          looks_like_yolo, parse_yolo,
+          read_yolo,       nullptr,
+          write_yolo};
+}
+
+}  // namespace bdc

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <vector>
+
+#include "learn/bdc/absence_aware/edge_noise.h"
+#include "learn/bdc/absence_aware/image_state.h"
+
+namespace bdc::absence_aware {
+
+/// What a change does to a candidate's two weights, Candidate::real and Candidate::spurious.
+struct CandidateGain {
+  double real = 0, spurious = 0;
+};
+
+/// ln(e^a + e^b).
+[[nodiscard]] double log_sum(double a, double b);
+
+/// Evaluates candidates of one image under fixed beliefs. One per thread and image.
+class CandidateModel {
+ public:
+  CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
+
+  /// Box posterior from scratch (a plain precision-weighted mean, then `steps` reweightings) and the bound.
+  /// Uses and fills all of `c` but existence and class_probs; c.members must not be empty.
+  void solve(Candidate& c);
+  /// Raises the bound: `steps` coordinate updates of the box posterior from where it stands. Fills all of `c`.
+  void refine(Candidate& c, int steps);
+  /// Fills c.bound and c.real for the box posterior as it stands; existence and class_probs as well when `outputs`.
+  void evaluate(Candidate& c, bool outputs);
+
+  /// Estimates for the box posterior moved once, the other members' weights kept: what item n would bring to the
+  /// candidate, and what the candidate would lose without its member n. c.class_probs must be filled.
+  [[nodiscard]] CandidateGain joining(const Candidate& c, std::int32_t n) const;
+  [[nodiscard]] CandidateGain leaving(const Candidate& c, std::int32_t n) const;
+
+  /// ln of the expected number of objects that nobody drew.
+  [[nodiscard]] double log_undetected() const { return beliefs_.log_rate + log_all_miss_; }
+  [[nodiscard]] const ImageItems& image() const { return image_; }
+
+ private:
+  /// An item's part of a candidate's two weights that does not depend on the other members.
+  struct ItemTerms {
+    double real, spurious;
+  };
+  void add_item_terms(const Item& item);
+  void set_scale(Candidate& c) const;
+  void update_box(Candidate& c, bool reweight) const;
+
+  const AbsenceAwareBeliefs& beliefs_;
+  const ImageItems& image_;
+  TailTerms tail_;
+  double log_all_miss_ = 0;               ///< sum over the sources that saw the image of E ln(1 - recall)
+  double log_place_ = 0;                  ///< ln density of a place in the image, nominal size left out
+  std::vector<ItemTerms> terms_;          ///< per item
+  std::vector<const double*> log_class_;  ///< per item: J expected log-likelihoods of its class, by true class
+  std::vector<double> prediction_terms_;  ///< those of the predictions
+  std::vector<double> log_class_sum_, scratch_;
+};
+
+}  // namespace bdc::absence_aware

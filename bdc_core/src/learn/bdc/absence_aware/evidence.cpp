@@ -1,0 +1,111 @@
+#include "learn/bdc/absence_aware/evidence.h"
+
+#include <stdexcept>
+
+namespace bdc {
+
+void SourceEvidence::merge(const SourceEvidence& other) {
+  images += other.images;
+  found += other.found;
+  boxes += other.boxes;
+  missed += other.missed;
+  spurious += other.spurious;
+  for (std::size_t e = 0; e < 4; ++e) {
+    weight[e] += other.weight[e];
+    error[e] += other.error[e];
+    square[e] += other.square[e];
+    size_error[e] += other.size_error[e];
+    size_square[e] += other.size_square[e];
+  }
+}
+
+void AbsenceAwareEvidence::merge(const AbsenceAwareEvidence& other) {
+  if (source.size() != other.source.size() || class_count.size() != other.class_count.size() ||
+      confusion.begin != other.confusion.begin || confusion.label != other.confusion.label) {
+    throw std::invalid_argument("evidence of different crowds cannot be merged: sources, classes or columns differ");
+  }
+  for (std::size_t k = 0; k < source.size(); ++k) source[k].merge(other.source[k]);
+  for (std::size_t i = 0; i < confusion.value.size(); ++i) confusion.value[i] += other.confusion.value[i];
+  for (std::size_t j = 0; j < class_count.size(); ++j) class_count[j] += other.class_count[j];
+  objects += other.objects;
+  images += other.images;
+  image_bound += other.image_bound;
+  for (std::size_t i = 0; i < kScoreLevels; ++i) {
+    real_level[i] += other.real_level[i];
+    spurious_level[i] += other.spurious_level[i];
+  }
+}
+
+AbsenceAwareEvidence in_box_sizes(AbsenceAwareEvidence evidence) {
+  for (SourceEvidence& s : evidence.source) {
+    s.error = s.size_error;
+    s.square = s.size_square;
+  }
+  return evidence;
+}
+
+namespace absence_aware {
+namespace {
+/// As in candidate.cpp: shares of a prediction's class vector below this are left out.
+constexpr double kSmallestShare = 1e-6;
+}  // namespace
+
+void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
+             std::size_t classes, std::size_t first_column, bool lone, SourceEvidence& sums, double* counts) {
+  const double real = c.existence;
+  sums.boxes += real;
+  if (!lone) {
+    sums.found += real;
+    sums.spurious += 1 - real;
+  }
+  for (std::size_t e = 0; e < 4; ++e) {
+    const double d = expected_square(belief, e, item.edge[e], c.mean[e], c.variance[e], c.scale[e & 1U]);
+    const double w = real * outlier_weight(tail.tail, d);
+    const double pixels = item.edge[e] - c.mean[e], square = pixels * pixels + c.variance[e];
+    const double per_scale = 1 / c.scale[e & 1U], per_size = 1 / c.size[e & 1U];
+    sums.weight[e] += w;
+    sums.error[e] += w * pixels * per_scale;
+    sums.square[e] += w * square * per_scale * per_scale;
+    sums.size_error[e] += w * pixels * per_size;
+    sums.size_square[e] += w * square * per_size * per_size;
+  }
+  if (item.class_probs == nullptr) {
+    double* column = counts + (item.column - first_column) * classes;
+    for (std::size_t j = 0; j < classes; ++j) column[j] += real * static_cast<double>(c.class_probs[j]);
+    return;
+  }
+  for (std::size_t l = 0; l < classes; ++l) {
+    if (item.class_probs[l] < kSmallestShare) continue;
+    double* column = counts + l * classes;
+    for (std::size_t j = 0; j < classes; ++j) {
+      column[j] += real * item.class_probs[l] * static_cast<double>(c.class_probs[j]);
+    }
+  }
+}
+
+double expected_objects(const ImageState& state) {
+  double total = state.undetected;
+  for (const Candidate& c : state.candidates) total += c.existence;
+  return total;
+}
+
+void add_image_totals(const ImageItems& image, const ImageState& state, AbsenceAwareEvidence& evidence) {
+  if (!image.lone) {
+    evidence.images += 1;
+    evidence.objects += expected_objects(state);
+  }
+  for (const Candidate& c : state.candidates) {
+    for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
+      evidence.class_count[j] += c.existence * static_cast<double>(c.class_probs[j]);
+    }
+    for (const std::int32_t n : c.members) {
+      const std::int32_t level = image.items[static_cast<std::size_t>(n)].level;
+      if (level < 0 || image.lone) continue;
+      evidence.real_level[static_cast<std::size_t>(level)] += c.existence;
+      evidence.spurious_level[static_cast<std::size_t>(level)] += 1 - c.existence;
+    }
+  }
+}
+
+}  // namespace absence_aware
+}  // namespace bdc

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "bdc/learn/bdc/absence_aware.h"
+
+namespace bdc::absence_aware {
+
+/// A box of any source.
+struct Item {
+  std::array<double, 4> edge{};  ///< x1, y1, x2, y2
+  std::int32_t source = 0;
+  std::int32_t label = 0;               ///< given class; -1 for a prediction
+  std::uint32_t column = 0;             ///< column of (source, label) in the confusion columns; predictions: unused
+  std::int32_t level = -1;              ///< score level of a prediction; -1 for an annotation
+  const double* class_probs = nullptr;  ///< a prediction's J probabilities
+};
+
+/// A set of items that may be one object, and what is believed of the object if it exists.
+struct Candidate {
+  std::vector<std::int32_t> members;         ///< indices of the image's items, at most one per source
+  std::array<double, 2> size{};              ///< nominal width and height: medians of the members'
+  std::array<double, 2> scale{};             ///< noise scale of the x and of the y edges, pixels
+  std::array<double, 4> mean{}, variance{};  ///< Gaussian posterior of the edges, pixels
+  double bound = 0;                          ///< the candidate's part of the lower bound
+  double real = 0;                           ///< ln of the weight of "is an object" in the bound: A in docs/method.md
+  double spurious = 0;                       ///< ln of the weight of "every member is spurious": B in docs/method.md
+  double existence = 0;
+  std::vector<float> class_probs;  ///< J; tiny entries are exactly 0
+};
+
+/// What is known of one image between two passes.
+struct ImageState {
+  std::vector<Candidate> candidates;
+  std::vector<std::int32_t> candidate_of;     ///< per item
+  std::vector<std::int32_t> neighbour_begin;  ///< items that overlap item n: neighbour[neighbour_begin[n] .. [n+1])
+  std::vector<std::int32_t> neighbour;
+  double undetected = 0;  ///< expected objects that nobody drew
+  int quiet = 0;          ///< passes since a move was accepted
+};
+
+/// An image as the model sees it. The spans are owned by the caller.
+struct ImageItems {
+  double width = 1, height = 1;
+  Span<const Item> items;
+  Span<const std::int32_t> seen_by;  ///< sources
+  bool lone = false;  ///< one source that draws saw it in a crowd that is not corroborated: existence has fixed odds
+};
+
+/// Whether a source ever drew a box, here or in earlier evidence. One that never did can confirm nothing.
+[[nodiscard]] inline bool draws(const AbsenceAwareBeliefs& beliefs, std::int32_t source) {
+  const auto k = static_cast<std::size_t>(source);
+  return beliefs.log_confusion.begin[k + 1] > beliefs.log_confusion.begin[k];
+}
+
+[[nodiscard]] inline bool is_lone(const AbsenceAwareBeliefs& beliefs, Span<const std::int32_t> seen_by) {
+  if (beliefs.corroborated) return false;
+  std::size_t sources = 0;
+  for (const std::int32_t k : seen_by) sources += draws(beliefs, k) ? 1 : 0;
+  return sources <= 1;
+}
+
+}  // namespace bdc::absence_aware

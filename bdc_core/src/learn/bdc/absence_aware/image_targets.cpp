@@ -1,0 +1,58 @@
+#include "learn/bdc/absence_aware/image_targets.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bdc::absence_aware {
+namespace {
+
+/// The mean box. Its edges are estimated one by one, so those of a tiny, disputed box may cross: then the nominal size
+/// around the centre is used. Clipped to the image unless nothing would be left.
+Box consensus_box(const ImageItems& image, const Candidate& c, bool clip) {
+  Box box{c.mean[0], c.mean[1], c.mean[2], c.mean[3]};
+  const double x = (box.x1 + box.x2) / 2, y = (box.y1 + box.y2) / 2;
+  if (!(box.x1 < box.x2)) {
+    box.x1 = x - c.size[0] / 2;
+    box.x2 = x + c.size[0] / 2;
+  }
+  if (!(box.y1 < box.y2)) {
+    box.y1 = y - c.size[1] / 2;
+    box.y2 = y + c.size[1] / 2;
+  }
+  if (!clip) return box;
+  const Box inside{std::max(0.0, box.x1), std::max(0.0, box.y1), std::min(image.width, box.x2),
+                   std::min(image.height, box.y2)};
+  return inside.valid() ? inside : box;
+}
+
+}  // namespace
+
+double expected_iou(const Candidate& c) {
+  const double width = std::max(c.size[0] / 4, c.mean[2] - c.mean[0]);
+  const double height = std::max(c.size[1] / 4, c.mean[3] - c.mean[1]);
+  const double loss = (std::sqrt(c.variance[0]) + std::sqrt(c.variance[2])) / width +
+                      (std::sqrt(c.variance[1]) + std::sqrt(c.variance[3])) / height;
+  return std::exp(-0.7978845608028654 * loss);
+}
+
+void append_targets(const ImageItems& image, const ImageState& state, double min_existence, bool clip, Targets& out) {
+  if (out.begin.empty()) out.begin.push_back(0);
+  for (const Candidate& c : state.candidates) {
+    if (c.existence < min_existence) continue;
+    out.box.push_back(consensus_box(image, c, clip));
+    double sum = 0, best = 0;
+    for (const float p : c.class_probs) sum += static_cast<double>(p);
+    for (const float p : c.class_probs) {
+      out.class_probs.push_back(static_cast<double>(p) / sum);
+      best = std::max(best, out.class_probs.back());
+    }
+    out.weight.push_back(c.existence);
+    out.existence.push_back(c.existence);
+    out.score.push_back(c.existence * best * expected_iou(c));
+    out.box_std.push_back(
+        {std::sqrt(c.variance[0]), std::sqrt(c.variance[1]), std::sqrt(c.variance[2]), std::sqrt(c.variance[3])});
+  }
+  out.begin.push_back(out.box.size());
+}
+
+}  // namespace bdc::absence_aware

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "learn/bdc/absence_aware/image_state.h"
+
+namespace bdc::absence_aware {
+
+/// A crowd as flat lists of items, by image and by source.
+struct Problem {
+  std::vector<Item> items;                     ///< sorted by image
+  std::vector<std::size_t> item_begin;         ///< images + 1
+  std::vector<std::int32_t> seen_by;           ///< sources, sorted by image
+  std::vector<std::size_t> seen_begin;         ///< images + 1
+  std::vector<std::array<double, 2>> size;     ///< width and height of each image, always positive
+  std::vector<char> size_known;                ///< 0: the image's size was not given
+  std::vector<std::uint32_t> item_image;       ///< per item
+  std::vector<std::uint32_t> source_item;      ///< items by source, ascending
+  std::vector<std::size_t> source_item_begin;  ///< sources + 1
+  std::vector<std::uint32_t> source_image;     ///< images by source, ascending
+  std::vector<std::size_t> source_image_begin;
+  std::size_t skipped = 0;  ///< boxes that were not valid
+
+  [[nodiscard]] std::size_t images() const { return size.size(); }
+  std::vector<char> lone;  ///< per image, see ImageItems
+  [[nodiscard]] ImageItems image(std::size_t i) const;
+};
+
+/// Throws DataError when predictions do not fit the crowd. `beliefs` gives the sources and the confusion columns.
+[[nodiscard]] Problem make_problem(const CrowdData& crowd, const Predictions* predictions,
+                                   const AbsenceAwareBeliefs& beliefs);
+
+/// Appends the items of one image; returns how many boxes were skipped because they were not valid.
+std::size_t append_items(const ImageLabels& labels, const AbsenceAwareBeliefs& beliefs, std::vector<Item>& items);
+
+/// The image's width and height, or when unknown the extent of its boxes.
+[[nodiscard]] std::array<double, 2> image_extent(double width, double height, Span<const Item> items);
+
+}  // namespace bdc::absence_aware

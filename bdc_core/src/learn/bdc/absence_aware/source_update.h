@@ -1,0 +1,41 @@
+#pragma once
+
+#include "bdc/learn/bdc/absence_aware.h"
+
+/// Posteriors of the sources from evidence, and the priors they share (empirical Bayes). With the evidence fixed, the
+/// bound as a function of (prior, posterior) is, at the best posterior, the log evidence of a conjugate model; the
+/// priors climb that, then the posteriors are set. So neither can lower the bound.
+namespace bdc::absence_aware {
+
+/// Fits the shared priors of precision and bias, recall and spurious rate.
+void fit_source_priors(const std::vector<SourceEvidence>& evidence, AbsenceAwareBeliefs& beliefs, int threads);
+
+/// Sets the posteriors of precision, bias, recall, spurious rate, class frequencies, object rate and score levels.
+void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBeliefs& beliefs);
+
+/// So many counts that the confusion priors are fitted once a round, and with fewer steps, to save time.
+[[nodiscard]] bool is_large(const ConfusionColumns& counts);
+/// So many that boxes and sources take turns once a round only, and neighbours are found anew rather than kept.
+[[nodiscard]] bool is_huge(const ConfusionColumns& counts);
+
+/// Fits every source's and the shared part of the confusion prior. counts: the layout of beliefs.log_confusion.
+void fit_confusion_priors(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, int threads);
+
+/// Turns counts into E[ln pi] in place (`counts` is moved into beliefs.log_confusion) and sets the divergences.
+void set_confusion_posteriors(ConfusionColumns counts, AbsenceAwareBeliefs& beliefs, int threads);
+
+/// Fills the expectations of every posterior but the confusion's.
+void set_expectations(AbsenceAwareBeliefs& beliefs);
+
+/// The bound's terms that belong to no image: minus the divergences of all posteriors from their priors, plus the
+/// priors' own hyperpriors, minus the expected numbers of objects and spurious boxes.
+[[nodiscard]] double global_bound(const AbsenceAwareBeliefs& beliefs, const std::vector<double>& images_seen,
+                                  double images);
+
+/// Expected log-likelihood of evidence from before: it belongs to no image of this crowd.
+[[nodiscard]] double expected_log_likelihood(const AbsenceAwareEvidence& evidence, const AbsenceAwareBeliefs& beliefs);
+
+/// Hyperpriors of the confusion prior and of the source priors: parts of global_bound.
+[[nodiscard]] double log_hyperprior(const AbsenceAwareBeliefs& beliefs);
+
+}  // namespace bdc::absence_aware
