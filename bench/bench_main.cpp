@@ -24,7 +24,7 @@
 
 #include "bdc/base/parallel.h"
 #include "bdc/learn/bdc/bdc_model.h"
-#include "bdc/learn/method.h"
+#include "bdc/learn/learners.h"
 #include "bdc/metrics/coco_eval.h"
 #include "sim_crowd.h"
 
@@ -140,12 +140,12 @@ Report method(const SimulatedCrowdOptions& options, const char* name, const std:
   SimulatedCrowdOptions without = options;
   without.with_predictions = without.with_truth = false;
   const SimulatedCrowd s = bdc::simulate_crowd(without);
-  const auto chosen = bdc::make_method(name, values);
-  bdc::AggregationInput input;
+  const auto chosen = bdc::make_learner(name, values);
+  bdc::FitInput input;
   input.crowd = &s.crowd;
   input.threads = settings.threads;
   std::size_t targets = 0;
-  const Times time = best_of(settings.repeat, [&] { targets += chosen->aggregate(input).targets.box.size(); });
+  const Times time = best_of(settings.repeat, [&] { targets += chosen->fit(input).targets.box.size(); });
   if (targets == 0) throw std::runtime_error("no targets");
   return {time, static_cast<double>(s.crowd.annotations.size())};
 }
@@ -302,9 +302,9 @@ void run_many(const Settings& settings, const std::string& only) {
   o.with_predictions = false;
   Settings once = settings;
   once.repeat = 1;
-  for (const bdc::MethodEntry& entry : bdc::bdc_profiles()) {
-    const std::string profile = entry.name;
-    if (!only.empty() && profile != only) continue;
+  for (const bdc::LearnerEntry& entry : bdc::learners()) {
+    const std::string& profile = entry.info.name;
+    if (entry.info.profile_of != "bdc" || (!only.empty() && profile != only)) continue;
     double peak = 0;
     const Report report = in_own_process(
         [&] {

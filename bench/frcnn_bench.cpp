@@ -1,6 +1,6 @@
 // bdc-frcnn-bench: one training step and one prediction of Faster R-CNN (ResNet-50, 21 outputs) on two images, to be
 // held against bench/frcnn_torchvision.py, which does the same in Python with the same weights, images, targets, seed
-// and threads; `./run bench-frcnn` runs the two in turns. predict folds the norms into the convolutions, as the host
+// and threads; `bench/frcnn.sh` runs the two in turns. predict folds the norms into the convolutions, as the host
 // does; unfolded does not. `bdc-frcnn-bench crowd`: see frcnn_crowd.h.
 //
 // bdc-frcnn-bench [train|predict|unfolded|crowd] [--size N] [--threads N] [--repeat N]

@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "builtin_hooks/builtin_hooks.h"
-#include "builtin_hooks/builtin_info.h"
-#include "config/options.h"
+#include "engine/hooks/learner_hook.h"
+#include "engine/hooks/run_context.h"
 #include "frcnn/detector.h"
+#include "plugins/builtin_info.h"
+#include "plugins/options.h"
 
 namespace {
 
@@ -69,14 +70,11 @@ double seconds_of(const std::function<void()>& work) {
 /// A detector in training with its crowd.
 class Run {
  public:
-  Run(int annotators, const std::filesystem::path& folder) : annotators_(annotators), crowd_(crowd_of(annotators)) {
-    services_.labels = &crowd_;
-    hook_ = make_builtin_hook("crowd_rcnn",
-                              check_options(find_builtin_hook("crowd_rcnn")->options, Json{{"warmup", 0}}, "options"),
-                              services_);
+  Run(int annotators, const std::filesystem::path& folder)
+      : annotators_(annotators), crowd_(crowd_of(annotators)), context_(make_run_context(crowd_)) {
+    hook_ = make_learner_hook("crowd_rcnn", {kClasses, check_options(find_builtin_hook("crowd_rcnn")->options,
+                                                                     Json{{"warmup", 0}}, "options")});
     context_.run_folder = folder.string();
-    context_.num_classes = kClasses;
-    context_.num_annotators = annotators;
     torch::manual_seed(1);
     const Json small = {{"backbone", "resnet18"},
                         {"width", 0.5},
@@ -134,9 +132,8 @@ class Run {
  private:
   int annotators_;
   bdc::CrowdData crowd_;
-  HookServices services_;
-  std::unique_ptr<plugin::TrainingHook> hook_;
   plugin::RunContext context_;
+  std::unique_ptr<plugin::TrainingHook> hook_;
   std::unique_ptr<frcnn::Detector> detector_;
   std::unique_ptr<torch::optim::SGD> optimizer_;
   std::vector<double> steps_, hooks_;

@@ -3,7 +3,7 @@
 //   bdc-quality --crowd C --truth T        a real crowd with truth
 //   bdc-quality --rounds 10,20,50          absence_aware alone, stopped after so many rounds (no other criterion)
 // Options: --presets a,b --seeds 11-13 --images N --methods a,b --threads N
-//          --folder DIR    read DIR/<preset>_<images>_<seed>.json, written by sim_crowd.py, instead of simulating
+// `bench/quality.sh` builds and runs it.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -15,7 +15,7 @@
 
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/crowd_io.h"
-#include "bdc/learn/method.h"
+#include "bdc/learn/learners.h"
 #include "bdc/metrics/aggregation_ap.h"
 #include "simulated_case.h"
 
@@ -26,7 +26,7 @@ struct Settings {
   std::vector<std::string> methods{"absence_aware", "reference", "paper", "mv", "wbf", "wbf-earl"};
   std::vector<std::string> rounds;
   int first_seed = 11, last_seed = 13, images = 1000, threads = 0;
-  std::string folder, crowd, truth;
+  std::string crowd, truth;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -56,8 +56,6 @@ Settings parse(int argc, char** argv) {
       s.images = std::stoi(value);
     } else if (name == "--threads") {
       s.threads = std::stoi(value);
-    } else if (name == "--folder") {
-      s.folder = value;
     } else if (name == "--crowd") {
       s.crowd = value;
     } else if (name == "--truth") {
@@ -73,12 +71,12 @@ struct Ap {
   double ap50 = 0, ap75 = 0, ap = 0;
 };
 
-Ap run(const bdc::AggregationMethod& method, const bdc::TableCase& data, bool with_detector, int threads) {
-  bdc::AggregationInput input;
+Ap run(bdc::Learner& method, const bdc::TableCase& data, bool with_detector, int threads) {
+  bdc::FitInput input;
   input.crowd = &data.crowd;
   input.predictions = with_detector ? &data.predictions : nullptr;
   input.threads = threads;
-  const bdc::AggregationResult result = method.aggregate(input);
+  const bdc::FitResult result = method.fit(input);
   bdc::CocoEvalOptions options;
   options.threads = threads;
   const std::vector<char> covered(data.crowd.truth_covers.begin(), data.crowd.truth_covers.end());
@@ -101,9 +99,7 @@ std::vector<Row> table_rows(const Settings& s) {
   }
   if (!rows.empty()) return rows;
   for (const std::string& name : s.methods) {
-    if (name == "absence_aware" || name == "reference" || name == "paper") {
-      rows.push_back({name, "bdc", {{"profile", name}}});
-    } else if (name == "mv") {
+    if (name == "mv") {
       for (const char* box : {"majority", "average", "union", "intersect"}) {
         rows.push_back({std::string("mv, ") + box, "mv", {{"box", box}}});
       }
@@ -126,17 +122,9 @@ void simulated_table(const Settings& s) {
   for (const std::string& preset : s.presets) {
     std::vector<std::vector<Ap>> without(rows.size()), with(rows.size());
     for (int seed = s.first_seed; seed <= s.last_seed; ++seed) {
-      bdc::TableCase data;
-      if (s.folder.empty()) {
-        data = bdc::simulated_case(preset, s.images, static_cast<std::uint64_t>(seed));
-      } else {
-        const std::string path =
-            s.folder + "/" + preset + "_" + std::to_string(s.images) + "_" + std::to_string(seed) + ".json";
-        auto file = bdc::read_simulated_crowd(path);
-        data = {std::move(file.crowd), std::move(file.predictions)};
-      }
+      const bdc::TableCase data = bdc::simulated_case(preset, s.images, static_cast<std::uint64_t>(seed));
       for (std::size_t r = 0; r < rows.size(); ++r) {
-        const auto method = bdc::make_method(rows[r].method, rows[r].options);
+        const auto method = bdc::make_learner(rows[r].method, rows[r].options);
         without[r].push_back(run(*method, data, false, s.threads));
         if (uses_predictions(rows[r])) with[r].push_back(run(*method, data, true, s.threads));
       }
@@ -175,7 +163,7 @@ void real_table(const Settings& s) {
   bdc::attach_truth(data.crowd, s.truth);
   std::printf("| method | AP50/AP75/AP |\n|---|---|\n");
   for (const Row& row : table_rows(s)) {
-    const Ap a = run(*bdc::make_method(row.method, row.options), data, false, s.threads);
+    const Ap a = run(*bdc::make_learner(row.method, row.options), data, false, s.threads);
     std::printf("| %s | %.1f/%.1f/%.1f |\n", row.name.c_str(), a.ap50, a.ap75, a.ap);
   }
 }

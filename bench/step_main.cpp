@@ -12,10 +12,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "app/user_error.h"
-#include "config/options.h"
-#include "train/detector_handle.h"
-#include "train/optimizer.h"
+#include "bdc/base/user_error.h"
+#include "engine/detector_handle.h"
+#include "engine/optimizer.h"
+#include "plugins/options.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // How fast the YOLOv7 network is, without data, assignment and loss. bench/yolov7_speed.py is the same network in
-// Python; `./run bench-yolov7` runs the two in turns.
+// Python; `bench/yolov7.sh` runs the two in turns.
 //
 //   bdc-bench-yolov7 layers VARIANT                     the layer table as JSON, for the Python program
 //   bdc-bench-yolov7 time VARIANT EDGE BATCH THREADS    milliseconds of one pass, the best of several

@@ -1,7 +1,7 @@
-# Installed: bdc-host, the plugins, the headers, the core library, and a CMake package:
+# Installed: bdc-host, its engine, the plugins, the headers, the core library, and a CMake package:
 #   find_package(bdc) -> bdc::core, bdc::plugin_api, bdc_add_detector_plugin, bdc_add_hook_plugin,
 #                       and, after include(BdcTorchVision), bdc::torchvision_ops
-# With BDC_BUILD_HOST=OFF: bdc::core alone.
+# With BDC_BUILD_HOST=OFF: bdc::core alone; with BDC_BUILD_ENGINE=OFF: bdc::core and bdc-host.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -9,10 +9,13 @@ set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/bdc")
 install(TARGETS bdc_core bdc_base bdc_crowd bdc_metrics bdc_learn EXPORT bdcTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY bdc_core/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(BDC_BUILD_HOST)
-  install(TARGETS bdc_plugin_api EXPORT bdcTargets)
-  install(DIRECTORY plugin_api/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-  install(FILES plugin_api/cmake/BdcTorch.cmake plugin_api/cmake/BdcTorchVision.cmake
-          plugin_api/cmake/BdcPlugin.cmake plugin_api/cmake/plugin.map DESTINATION "${package_folder}")
+  if(BDC_BUILD_ENGINE)
+    install(TARGETS bdc_plugin_headers bdc_plugin_api EXPORT bdcTargets)
+    install(DIRECTORY plugin_api/include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    install(FILES plugin_api/cmake/BdcTorch.cmake plugin_api/cmake/BdcTorchVision.cmake
+            plugin_api/cmake/BdcPlugin.cmake plugin_api/cmake/plugin.map DESTINATION "${package_folder}")
+    install(TARGETS bdc-engine LIBRARY DESTINATION lib/bdc)
+  endif()
   install(TARGETS bdc-host RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   install(FILES "${PROJECT_BINARY_DIR}/registry.installed.json" DESTINATION "${CMAKE_INSTALL_DATADIR}/bdc"
           RENAME registry.json)

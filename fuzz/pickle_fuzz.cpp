@@ -2,7 +2,7 @@
 // The same pickle is also packed with a few storages, so that tensors are copied.
 #include <cstdlib>
 
-#include "app/user_error.h"
+#include "bdc/base/user_error.h"
 #include "support/zip_writer.h"
 #include "weights/torch_archive.h"
 #include "weights/torch_pickle.h"

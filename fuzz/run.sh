@@ -1,23 +1,25 @@
-#!/bin/sh
-# Runs every fuzz target of a build folder for some seconds each: fuzz/run.sh build-fuzz [seconds]. Stops at a finding;
-# the input that caused it is left as <build>/fuzz/<target>-crash-*.
-set -eu
-folder=$1/fuzz
-seconds=${2:-60}
-for target in "$folder"/*_fuzz; do
-  name=$(basename "$target" _fuzz)
+#!/usr/bin/env bash
+# Runs every fuzz target of a build folder for some seconds each, as many at a time as there are cores:
+#   fuzz/run.sh build-fuzz [seconds]
+# Fails on a finding; the input that caused it is left as <build>/fuzz/<target>-crash-*.
+set -euo pipefail
+export folder=$1/fuzz seconds=${2:-60}
+
+run_target() {
+  local name corpus dictionary=()
+  name=$(basename "$1" _fuzz)
   corpus=$folder/corpus/$name
   mkdir -p "$corpus"
-  dictionary=
-  if [ -f "$folder/seeds/$name.dict" ]; then dictionary=-dict=$folder/seeds/$name.dict; fi
+  if [ -f "$folder/seeds/$name.dict" ]; then dictionary=("-dict=$folder/seeds/$name.dict"); fi
   echo "== $name, $seconds s"
-  # $dictionary is empty or one word without blanks of its own
-  # shellcheck disable=SC2086
-  if ! "$target" "$corpus" "$folder/seeds/$name" -max_total_time="$seconds" -timeout=10 -max_len=20000 \
-      -artifact_prefix="$folder/$name-" -print_final_stats=0 -verbosity=0 $dictionary > "$folder/$name.log" 2>&1; then
+  if ! "$1" "$corpus" "$folder/seeds/$name" -max_total_time="$seconds" -timeout=10 -max_len=20000 \
+      -artifact_prefix="$folder/$name-" -print_final_stats=0 -verbosity=0 "${dictionary[@]}" > "$folder/$name.log" 2>&1; then
     tail -n 40 "$folder/$name.log"
     echo "fuzz: $name has a finding; see $folder/$name.log" >&2
-    exit 1
+    return 1
   fi
-done
+}
+export -f run_target
+
+find "$folder" -maxdepth 1 -type f -name '*_fuzz' | sort | xargs -P "$(nproc)" -I{} bash -c 'set -euo pipefail; run_target "$1"' run_target {}
 echo "fuzz: no finding"

@@ -1,7 +1,7 @@
 // Files of torch.save: UserError with a message, or tensors that lie within the file and are sound to copy.
 #include <cstdlib>
 
-#include "app/user_error.h"
+#include "bdc/base/user_error.h"
 #include "weights/torch_archive.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -18,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     });
     if (values.size() != archive.tensors().size() || values.empty()) std::abort();
     if (total > 2 * size + (1u << 20)) std::abort();
-  } catch (const bdc::host::UserError& error) {
-    if (error.code() != bdc::host::ExitCode::data || std::string(error.what()).empty()) std::abort();
+  } catch (const bdc::UserError& error) {
+    if (error.code() != bdc::ExitCode::data || std::string(error.what()).empty()) std::abort();
   }
   return 0;
 }

@@ -5,13 +5,12 @@ namespace {
 
 /// The boxes a stage makes of its regions, per image, inside the image.
 std::vector<Tensor> next_boxes(std::size_t stage, const Tensor& boxes, const Tensor& deltas,
-                               const std::vector<std::int64_t>& begin,
-                               const std::vector<two_stage::ImageSize>& images) {
+                               const std::vector<std::int64_t>& begin, const std::vector<parts::ImageSize>& images) {
   torch::NoGradGuard no_grad;
   const Tensor all = stage_coder(stage).decode(deltas.detach(), boxes).squeeze(1);
   std::vector<Tensor> out;
   for (std::size_t b = 0; b < images.size(); ++b) {
-    out.push_back(two_stage::clip_to_image(all.slice(0, begin[b], begin[b + 1]), images[b]));
+    out.push_back(parts::clip_to_image(all.slice(0, begin[b], begin[b + 1]), images[b]));
   }
   return out;
 }
@@ -27,17 +26,17 @@ Tensor not_empty(const Tensor& boxes) {
 std::vector<TrainedStage> training_stages(Network& network, const Features& features,
                                           const std::vector<Tensor>& proposals, const Tensor& targets,
                                           const std::vector<std::int64_t>& begin,
-                                          const two_stage::RegionOptions& sampling) {
+                                          const parts::RegionOptions& sampling) {
   std::vector<TrainedStage> out;
   for (std::size_t s = 0; s < kStages; ++s) {
     TrainedStage stage;
     if (s == 0) {
-      stage.regions = two_stage::sample_regions(proposals, targets, begin, sampling);
+      stage.regions = parts::sample_regions(proposals, targets, begin, sampling);
     } else {
       const TrainedStage& before = out.back();
       auto boxes = next_boxes(s - 1, before.regions.boxes, before.scores.deltas, before.regions.begin, features.images);
       for (Tensor& b : boxes) b = not_empty(b);
-      stage.regions = two_stage::match_regions(boxes, targets, begin, {kStageIou[s], kStageIou[s], false});
+      stage.regions = parts::match_regions(boxes, targets, begin, {kStageIou[s], kStageIou[s], false});
     }
     stage.scores = network.run_stage(s, features, stage.regions.boxes, stage.regions.image(), /*in_training=*/true);
     out.push_back(std::move(stage));

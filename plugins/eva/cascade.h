@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "eva/network.h"
-#include "two_stage/regions.h"
+#include "parts/regions.h"
 
 namespace eva {
 
 /// A stage's regions, tied to targets, and what it says of them, with gradient.
 struct TrainedStage {
-  two_stage::Regions regions;
+  parts::Regions regions;
   StageScores scores;
 };
 
@@ -21,7 +21,7 @@ struct TrainedStage {
 [[nodiscard]] std::vector<TrainedStage> training_stages(Network& network, const Features& features,
                                                         const std::vector<Tensor>& proposals, const Tensor& targets,
                                                         const std::vector<std::int64_t>& begin,
-                                                        const two_stage::RegionOptions& sampling);
+                                                        const parts::RegionOptions& sampling);
 
 /// What the cascade makes of proposals. No gradient.
 struct Verdict {

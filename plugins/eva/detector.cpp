@@ -28,19 +28,22 @@ bdc::plugin::DetectorInfo Detector::describe() {
   info.min_input_size = 64;
   info.stride = kStride;
   info.optimizer = {"adamw", 5e-5, 0.9, 0.1, 8};
+  info.detections = {0.05, 0.5, 100};
   info.options = option_specs();
   info.capabilities = {"roi_heads"};
   return info;
 }
 
-Detector::Detector(const bdc::plugin::DetectorConfig& config)
-    : settings_(settings_of(config)), net_(std::make_shared<Network>(settings_.network)) {}
+Detector::Detector(const bdc::plugin::DetectorConfig& config) : Detector(settings_of(config)) {}
+
+Detector::Detector(Settings settings)
+    : settings_(std::move(settings)), net_(std::make_shared<Network>(settings_.network)) {}
 
 std::unique_ptr<bdc::plugin::Activations> Detector::forward(const bdc::plugin::Images& images) {
-  std::vector<two_stage::ImageSize> sizes;
+  std::vector<parts::ImageSize> sizes;
   const std::int64_t height = images.pixels.size(2), width = images.pixels.size(3);
   for (std::int64_t b = 0; b < images.pixels.size(0); ++b) {
-    two_stage::ImageSize size{height, width};
+    parts::ImageSize size{height, width};
     if (static_cast<std::size_t>(b) < images.meta.size()) {
       const auto& meta = images.meta[static_cast<std::size_t>(b)];
       if (meta.content_height > 0 && meta.content_height < height) size.height = meta.content_height;
@@ -54,6 +57,13 @@ std::unique_ptr<bdc::plugin::Activations> Detector::forward(const bdc::plugin::I
 bdc::plugin::Predictions Detector::decode(const bdc::plugin::Activations& activations,
                                           const bdc::plugin::DecodeOptions& options) {
   return predictions(*net_, static_cast<const Features&>(activations), settings_.test_proposals, options);
+}
+
+bdc::plugin::Detections Detector::decode_detections(const bdc::plugin::Activations& activations,
+                                                    const bdc::plugin::DecodeOptions& options) {
+  const auto& features = static_cast<const Features&>(activations);
+  return detections(*net_, features, boxes_of(parts::propose(features.rpn, features.images, settings_.test_proposals)),
+                    options);
 }
 
 bdc::plugin::LossTerms Detector::loss(const bdc::plugin::Activations& activations,

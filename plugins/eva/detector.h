@@ -15,11 +15,15 @@ class Detector : public bdc::plugin::Detector {
   static bdc::plugin::DetectorInfo describe();
   /// Throws std::invalid_argument when the options do not go together.
   explicit Detector(const bdc::plugin::DetectorConfig& config);
+  /// From what the options mean.
+  explicit Detector(Settings settings);
 
   torch::nn::Module& module() override { return *net_; }
   std::unique_ptr<bdc::plugin::Activations> forward(const bdc::plugin::Images& images) override;
   bdc::plugin::Predictions decode(const bdc::plugin::Activations& activations,
                                   const bdc::plugin::DecodeOptions& options) override;
+  bdc::plugin::Detections decode_detections(const bdc::plugin::Activations& activations,
+                                            const bdc::plugin::DecodeOptions& options) override;
   bdc::plugin::LossTerms loss(const bdc::plugin::Activations& activations,
                               const bdc::plugin::Targets& targets) override;
   bdc::plugin::LossTerms hard_loss(const bdc::plugin::Activations& activations,

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "two_stage/soft_losses.h"
+#include "parts/soft_losses.h"
 
 namespace eva {
 namespace {
@@ -22,19 +22,19 @@ Tensor rows_with_target(const TrainedStage& trained) {
 Tensor box_rows(std::size_t stage, const TrainedStage& trained, const Tensor& rows, const Tensor& targets) {
   const Tensor wanted = stage_coder(stage).encode(targets.index_select(0, trained.regions.target.index_select(0, rows)),
                                                   trained.regions.boxes.index_select(0, rows));
-  return two_stage::smooth_l1_rows(trained.scores.deltas.index_select(0, rows), wanted, 0);
+  return parts::smooth_l1_rows(trained.scores.deltas.index_select(0, rows), wanted, 0);
 }
 
 /// What both losses have in common: anchors and regions, drawn in the same order.
 struct Drawn {
   Drawn(Network& network, const Features& features, const Tensor& boxes, const Tensor& image_index,
         const LossOptions& options) {
-    const auto begin = two_stage::image_begin(image_index, static_cast<std::int64_t>(features.images.size()));
-    anchors = two_stage::sample_anchors(features.rpn, boxes, begin, options.rpn);
-    const auto proposals = two_stage::propose(features.rpn, features.images, options.proposals);
+    const auto begin = parts::image_begin(image_index, static_cast<std::int64_t>(features.images.size()));
+    anchors = parts::sample_anchors(features.rpn, boxes, begin, options.rpn);
+    const auto proposals = parts::propose(features.rpn, features.images, options.proposals);
     stages = training_stages(network, features, boxes_of(proposals), boxes, begin, options.regions);
   }
-  two_stage::AnchorSample anchors;
+  parts::AnchorSample anchors;
   std::vector<TrainedStage> stages;
 };
 
@@ -51,18 +51,17 @@ StageLoss stage_loss(std::size_t stage, const TrainedStage& trained, const Tenso
                      const Tensor& targets) {
   const Tensor rows = rows_with_target(trained);
   const Tensor own = weights.defined() ? weights.index_select(0, rows) : Tensor();
-  return {two_stage::weighted_sum(two_stage::soft_cross_entropy_rows(trained.scores.logits, classes), weights) *
-              share(trained),
-          two_stage::weighted_sum(box_rows(stage, trained, rows, targets), own) * share(trained)};
+  return {parts::weighted_sum(parts::soft_cross_entropy_rows(trained.scores.logits, classes), weights) * share(trained),
+          parts::weighted_sum(box_rows(stage, trained, rows, targets), own) * share(trained)};
 }
 
-std::vector<Tensor> boxes_of(const std::vector<two_stage::Proposals>& proposals) {
+std::vector<Tensor> boxes_of(const std::vector<parts::Proposals>& proposals) {
   std::vector<Tensor> out;
   for (const auto& p : proposals) out.push_back(p.boxes);
   return out;
 }
 
-bdc::plugin::LossTerms total_loss(const std::vector<StageLoss>& stages, const two_stage::RpnLoss& rpn) {
+bdc::plugin::LossTerms total_loss(const std::vector<StageLoss>& stages, const parts::RpnLoss& rpn) {
   bdc::plugin::LossTerms out;
   const auto add = [&](const std::string& name, const Tensor& part) {
     out.total = out.total.defined() ? out.total + part : part;
@@ -86,11 +85,11 @@ bdc::plugin::LossTerms soft_loss(Network& network, const Features& features, con
   std::vector<StageLoss> stages;
   for (std::size_t s = 0; s < kStages; ++s) {
     const TrainedStage& stage = drawn.stages[s];
-    const Tensor classes = two_stage::region_classes(probs, stage.regions.target, probs.size(1));
-    const Tensor trust = two_stage::region_weights(weights, stage.regions.target);
+    const Tensor classes = parts::region_classes(probs, stage.regions.target, probs.size(1));
+    const Tensor trust = parts::region_weights(weights, stage.regions.target);
     stages.push_back(stage_loss(s, stage, classes, trust, boxes));
   }
-  return total_loss(stages, two_stage::rpn_loss(features.rpn, drawn.anchors, boxes, weights, options.rpn));
+  return total_loss(stages, parts::rpn_loss(features.rpn, drawn.anchors, boxes, weights, options.rpn));
 }
 
 bdc::plugin::LossTerms hard_loss(Network& network, const Features& features, const bdc::plugin::HardTargets& targets,
@@ -109,7 +108,7 @@ bdc::plugin::LossTerms hard_loss(Network& network, const Features& features, con
     stages.push_back({torch::cross_entropy_loss(stage.scores.logits, wanted, {}, at::Reduction::Sum) * share(stage),
                       box_rows(s, stage, rows, targets.boxes).sum() * share(stage)});
   }
-  return total_loss(stages, two_stage::rpn_loss(features.rpn, drawn.anchors, targets.boxes, {}, options.rpn));
+  return total_loss(stages, parts::rpn_loss(features.rpn, drawn.anchors, targets.boxes, {}, options.rpn));
 }
 
 }  // namespace eva

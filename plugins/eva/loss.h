@@ -17,9 +17,9 @@ namespace eva {
 
 struct LossOptions {
   LossOptions();
-  two_stage::ProposalOptions proposals;  ///< those the cascade is trained on
-  two_stage::RpnLossOptions rpn;
-  two_stage::RegionOptions regions;
+  parts::ProposalOptions proposals;  ///< those the cascade is trained on
+  parts::RpnLossOptions rpn;
+  parts::RegionOptions regions;
 };
 
 struct StageLoss {
@@ -31,10 +31,10 @@ struct StageLoss {
                                    const Tensor& weights, const Tensor& targets);
 
 /// The boxes of proposals, per image.
-[[nodiscard]] std::vector<Tensor> boxes_of(const std::vector<two_stage::Proposals>& proposals);
+[[nodiscard]] std::vector<Tensor> boxes_of(const std::vector<parts::Proposals>& proposals);
 
 /// The sum and the named parts: cls and box of each stage, then those of the proposals.
-[[nodiscard]] bdc::plugin::LossTerms total_loss(const std::vector<StageLoss>& stages, const two_stage::RpnLoss& rpn);
+[[nodiscard]] bdc::plugin::LossTerms total_loss(const std::vector<StageLoss>& stages, const parts::RpnLoss& rpn);
 
 /// Soft classes and weights, at every stage. Targets of weight 0 are as if they were not there.
 [[nodiscard]] bdc::plugin::LossTerms soft_loss(Network& network, const Features& features,

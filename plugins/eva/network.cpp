@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "two_stage/modules.h"
+#include "parts/modules.h"
 
 namespace eva {
 namespace {
@@ -29,9 +29,9 @@ constexpr std::int64_t kPooled = 7;
 
 }  // namespace
 
-two_stage::BoxCoder stage_coder(std::size_t stage) {
+parts::BoxCoder stage_coder(std::size_t stage) {
   const double factor = static_cast<double>(stage + 1);
-  two_stage::BoxCoder coder;
+  parts::BoxCoder coder;
   coder.weights = {10 * factor, 10 * factor, 5 * factor, 5 * factor};
   return coder;
 }
@@ -59,19 +59,18 @@ Network::Network(const NetworkOptions& options) : options_(options) {
   }
   check_options(options.vit);
   backbone_ = register_module("backbone", std::make_shared<Backbone>(options.vit, options.pyramid_channels));
-  two_stage::RpnNames names;
+  parts::RpnNames names;
   names.convs.clear();
   for (std::int64_t i = 0; i < options.rpn_convs; ++i) {
     names.convs.push_back(options.rpn_convs == 1 ? "conv" : "conv.conv" + std::to_string(i));
   }
   names.objectness = "objectness_logits";
   names.deltas = "anchor_deltas";
-  rpn_ = two_stage::register_at(
-      *this, "proposal_generator.rpn_head",
-      std::make_shared<two_stage::RpnHead>(options.pyramid_channels, anchors().per_cell(), names));
+  rpn_ = parts::register_at(*this, "proposal_generator.rpn_head",
+                            std::make_shared<parts::RpnHead>(options.pyramid_channels, anchors().per_cell(), names));
   const auto roi_heads = register_module("roi_heads", std::make_shared<torch::nn::Module>());
   for (std::size_t s = 0; s < kStages; ++s) {
-    box_head_.push_back(two_stage::register_at(
+    box_head_.push_back(parts::register_at(
         *roi_heads, "box_head." + std::to_string(s),
         std::make_shared<BoxHead>(options.pyramid_channels, options.head_convs, options.head_width)));
   }
@@ -81,7 +80,7 @@ Network::Network(const NetworkOptions& options) : options_(options) {
       torch::nn::Linear made(options.head_width, out);
       torch::nn::init::normal_(made->weight, 0, deviation);
       torch::nn::init::zeros_(made->bias);
-      two_stage::register_at(*roi_heads, name + "." + what, made.ptr());
+      parts::register_at(*roi_heads, name + "." + what, made.ptr());
       return made;
     };
     cls_score_.push_back(linear("cls_score", options.classes + 1, 0.01));
@@ -99,8 +98,8 @@ std::vector<std::int64_t> Network::strides() const {
   return {patch / 4, patch / 2, patch, 2 * patch, 4 * patch};
 }
 
-two_stage::AnchorOptions Network::anchors() const {
-  two_stage::AnchorOptions out;
+parts::AnchorOptions Network::anchors() const {
+  parts::AnchorOptions out;
   out.sizes.clear();
   for (const std::int64_t stride : strides()) out.sizes.push_back({8.0 * static_cast<double>(stride)});
   out.ratios = {0.5, 1.0, 2.0};
@@ -108,7 +107,7 @@ two_stage::AnchorOptions Network::anchors() const {
   return out;
 }
 
-std::unique_ptr<Features> Network::forward(const Tensor& pixels, std::vector<two_stage::ImageSize> images) {
+std::unique_ptr<Features> Network::forward(const Tensor& pixels, std::vector<parts::ImageSize> images) {
   const std::int64_t unit = 2 * options_.vit.patch;
   if (pixels.dim() != 4 || pixels.size(2) % unit != 0 || pixels.size(3) % unit != 0) {
     throw std::invalid_argument("eva: images must be B x 3 x H x W with H and W multiples of " + std::to_string(unit));
@@ -116,13 +115,13 @@ std::unique_ptr<Features> Network::forward(const Tensor& pixels, std::vector<two
   auto out = std::make_unique<Features>();
   out->levels = backbone_->forward(pixels);
   out->raw = rpn_->forward(out->levels);
-  std::vector<two_stage::ImageSize> grids;
-  std::vector<two_stage::Stride> steps;
+  std::vector<parts::ImageSize> grids;
+  std::vector<parts::Stride> steps;
   for (std::size_t l = 0; l < out->levels.size(); ++l) {
     grids.push_back({out->levels[l].size(2), out->levels[l].size(3)});
     steps.push_back({strides()[l], strides()[l]});
   }
-  out->rpn = two_stage::flatten(out->raw, two_stage::grid_anchors(anchors(), grids, steps, pixels.device()));
+  out->rpn = parts::flatten(out->raw, parts::grid_anchors(anchors(), grids, steps, pixels.device()));
   out->images = std::move(images);
   return out;
 }
@@ -138,7 +137,7 @@ StageScores Network::run_stage(std::size_t stage, const Features& features, cons
   return {pooled.in_order(cls_score_[stage]->forward(seen)), pooled.in_order(bbox_pred_[stage]->forward(seen))};
 }
 
-Tensor normalised(const Tensor& pixels, const std::vector<two_stage::ImageSize>& images) {
+Tensor normalised(const Tensor& pixels, const std::vector<parts::ImageSize>& images) {
   const auto channel = [&](double r, double g, double b) {
     return torch::tensor({r, g, b}, torch::kFloat64).to(pixels.device(), pixels.scalar_type()).view({1, 3, 1, 1});
   };

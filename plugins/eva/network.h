@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "eva/pyramid.h"
-#include "two_stage/anchors.h"
-#include "two_stage/box_coder.h"
-#include "two_stage/roi_align.h"
-#include "two_stage/rpn.h"
+#include "parts/anchors.h"
+#include "parts/box_coder.h"
+#include "parts/roi_align.h"
+#include "parts/rpn.h"
 
 namespace eva {
 
 constexpr std::size_t kStages = 3;
 /// IoU from which on a region belongs to a target, and the box coders, stage by stage.
 constexpr std::array<double, kStages> kStageIou{0.5, 0.6, 0.7};
-[[nodiscard]] two_stage::BoxCoder stage_coder(std::size_t stage);
+[[nodiscard]] parts::BoxCoder stage_coder(std::size_t stage);
 
 struct NetworkOptions {
   VitOptions vit;
@@ -50,9 +50,9 @@ class BoxHead : public torch::nn::Module {
 /// What a forward pass leaves: features and proposals' raw material.
 struct Features : bdc::plugin::Activations {
   std::vector<Tensor> levels;  ///< B x pyramid_channels x h x w, finest first
-  two_stage::RpnHead::Raw raw;
-  two_stage::RpnOutputs rpn;
-  std::vector<two_stage::ImageSize> images;  ///< the part of each input that is image
+  parts::RpnHead::Raw raw;
+  parts::RpnOutputs rpn;
+  std::vector<parts::ImageSize> images;  ///< the part of each input that is image
 };
 
 /// EVA-02's detector: backbone, region proposals, three-stage cascade. Parameter names are those of the official
@@ -63,7 +63,7 @@ class Network : public torch::nn::Module {
   explicit Network(const NetworkOptions& options);
 
   /// pixels: B x 3 x H x W, normalised, zero outside of `images`; H and W multiples of twice the patch.
-  [[nodiscard]] std::unique_ptr<Features> forward(const Tensor& pixels, std::vector<two_stage::ImageSize> images);
+  [[nodiscard]] std::unique_ptr<Features> forward(const Tensor& pixels, std::vector<parts::ImageSize> images);
 
   /// Stage `stage` on regions. boxes: N x 4; image: N int64. in_training: the gradient that reaches the features is
   /// divided by the number of stages, so that the cascade pulls as one head would.
@@ -71,20 +71,20 @@ class Network : public torch::nn::Module {
                                       const Tensor& image, bool in_training);
 
   [[nodiscard]] const NetworkOptions& options() const { return options_; }
-  [[nodiscard]] two_stage::AnchorOptions anchors() const;  ///< one per level, 8 strides wide, ratios 0.5, 1, 2
+  [[nodiscard]] parts::AnchorOptions anchors() const;  ///< one per level, 8 strides wide, ratios 0.5, 1, 2
 
  private:
   [[nodiscard]] std::vector<std::int64_t> strides() const;  ///< of the five levels
 
   NetworkOptions options_;
   std::shared_ptr<Backbone> backbone_;
-  std::shared_ptr<two_stage::RpnHead> rpn_;
+  std::shared_ptr<parts::RpnHead> rpn_;
   std::vector<std::shared_ptr<BoxHead>> box_head_;
   std::vector<torch::nn::Linear> cls_score_, bbox_pred_;
-  two_stage::RoiPool pool_;
+  parts::RoiPool pool_;
 };
 
 /// (255 pixels - mean) / deviation of ImageNet's channels, and 0 outside of `images`. pixels: 0..1.
-[[nodiscard]] Tensor normalised(const Tensor& pixels, const std::vector<two_stage::ImageSize>& images);
+[[nodiscard]] Tensor normalised(const Tensor& pixels, const std::vector<parts::ImageSize>& images);
 
 }  // namespace eva

@@ -14,7 +14,7 @@ namespace eva {
 struct Settings {
   NetworkOptions network;
   LossOptions loss;
-  two_stage::ProposalOptions test_proposals;
+  parts::ProposalOptions test_proposals;
   double layer_decay = 1;  ///< learning rate of a block / that of the block after it
 };
 

@@ -67,6 +67,7 @@ bdc::plugin::DetectorInfo Detector::describe() {
   info.min_input_size = 64;
   info.stride = 32;
   info.optimizer = {"sgd", 0.001, 0.9, 0.0005, 8};
+  info.detections = {0.05, 0.5, 100};
   info.capabilities = {"roi_heads", "half_precision"};
   info.options = {
       string_option("backbone", "resnet50", "resnet18, resnet34, resnet50 or resnet101",
@@ -130,6 +131,11 @@ std::unique_ptr<Activations> Detector::forward(const bdc::plugin::Images& images
 
 bdc::plugin::Predictions Detector::decode(const Activations& activations, const bdc::plugin::DecodeOptions& options) {
   return predictions(*net_, static_cast<const Scene&>(activations), test_proposals_, options);
+}
+
+bdc::plugin::Detections Detector::decode_detections(const Activations& activations,
+                                                    const bdc::plugin::DecodeOptions& options) {
+  return detections(*net_, static_cast<const Scene&>(activations), test_proposals_, options);
 }
 
 bdc::plugin::LossTerms Detector::loss(const Activations& activations, const bdc::plugin::Targets& targets) {

@@ -20,6 +20,8 @@ class Detector : public bdc::plugin::Detector {
   std::unique_ptr<bdc::plugin::Activations> forward(const bdc::plugin::Images& images) override;
   bdc::plugin::Predictions decode(const bdc::plugin::Activations& activations,
                                   const bdc::plugin::DecodeOptions& options) override;
+  bdc::plugin::Detections decode_detections(const bdc::plugin::Activations& activations,
+                                            const bdc::plugin::DecodeOptions& options) override;
   bdc::plugin::LossTerms loss(const bdc::plugin::Activations& activations,
                               const bdc::plugin::Targets& targets) override;
   bdc::plugin::LossTerms hard_loss(const bdc::plugin::Activations& activations,
@@ -28,7 +30,7 @@ class Detector : public bdc::plugin::Detector {
 
  private:
   LossOptions loss_options_;
-  two_stage::ProposalOptions test_proposals_;
+  parts::ProposalOptions test_proposals_;
   std::shared_ptr<Network> net_;
 };
 

@@ -1,13 +1,13 @@
 #include "frcnn/network.h"
 
-#include "two_stage/modules.h"
+#include "parts/modules.h"
 
 namespace frcnn {
 namespace {
 
 torch::nn::Linear linear(torch::nn::Module& parent, const std::string& name, std::int64_t in, std::int64_t out) {
   torch::nn::Linear made(in, out);
-  two_stage::register_at(parent, name, made.ptr());
+  parts::register_at(parent, name, made.ptr());
   return made;
 }
 
@@ -27,7 +27,7 @@ Network::Network(std::int64_t num_classes, const NetworkOptions& options)
   boxes_ = linear(*this, "roi_heads.box_predictor.bbox_pred", wide, 4 * (num_classes + 1));
 }
 
-two_stage::RoiPool::Pooled Network::pool(const Scene& scene, const Tensor& boxes, const Tensor& image) const {
+parts::RoiPool::Pooled Network::pool(const Scene& scene, const Tensor& boxes, const Tensor& image) const {
   return pool_.pool({scene.features.begin(), scene.features.begin() + 4}, pooled_strides(), boxes, image);
 }
 
@@ -38,8 +38,8 @@ Tensor Network::head(const Tensor& pooled) {
 RegionOutputs Network::look(const Scene& scene, const Tensor& boxes, const Tensor& image) {
   const auto pooled = pool(scene, boxes, image);
   const Tensor seen = head(pooled.features);
-  return {two_stage::at_least_float32(pooled.in_order(classes_(seen))),
-          two_stage::at_least_float32(pooled.in_order(boxes_(seen)))};
+  return {parts::at_least_float32(pooled.in_order(classes_(seen))),
+          parts::at_least_float32(pooled.in_order(boxes_(seen)))};
 }
 
 }  // namespace frcnn

@@ -1,14 +1,24 @@
 #pragma once
 
-#include "frcnn/proposal_network.h"
-#include "two_stage/regions.h"
-#include "two_stage/roi_align.h"
+#include "parts/proposal_network.h"
+#include "parts/regions.h"
+#include "parts/roi_align.h"
 
 namespace frcnn {
 
+using parts::from_network;
+using parts::ImageSize;
+using parts::norm_kind;
+using parts::NormKind;
+using parts::ProposalNetwork;
+using parts::ProposalNetworkOptions;
+using parts::Scene;
+using parts::to_network;
+using torch::Tensor;
+
 struct NetworkOptions : ProposalNetworkOptions {
   std::int64_t head_channels = 1024;
-  two_stage::RoiPool pool;
+  parts::RoiPool pool;
 };
 
 /// What the second stage says of N regions.
@@ -27,12 +37,12 @@ class Network : public ProposalNetwork {
   [[nodiscard]] RegionOutputs look(const Scene& scene, const Tensor& boxes, const Tensor& image);
 
   // For tests: the steps of look.
-  [[nodiscard]] two_stage::RoiPool::Pooled pool(const Scene& scene, const Tensor& boxes, const Tensor& image) const;
+  [[nodiscard]] parts::RoiPool::Pooled pool(const Scene& scene, const Tensor& boxes, const Tensor& image) const;
   /// Pooled features -> N x head_channels.
   [[nodiscard]] Tensor head(const Tensor& pooled);
 
  private:
-  two_stage::RoiPool pool_;
+  parts::RoiPool pool_;
   torch::nn::Linear fc6_{nullptr}, fc7_{nullptr}, classes_{nullptr}, boxes_{nullptr};
 };
 

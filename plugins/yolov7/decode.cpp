@@ -3,12 +3,16 @@
 #include <bdc/plugin/torchvision_ops.h>
 #include <torch/nn.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 namespace yolov7 {
 namespace {
+
+/// The published distance between classes in suppression, in pixels.
+constexpr double kLeastSpan = 4096;
 
 double logit(double p) {
   if (!(p > 0)) return -std::numeric_limits<double>::infinity();
@@ -45,6 +49,41 @@ Sightings sightings(const Heads& heads, double min_objectness) {
   const Sightings all{torch::cat(boxes), values.select(1, 0), classes, images};
   if (images.size(0) < 2 || heads.batch == 1) return all;
   return select(all, std::get<1>(images.sort(/*stable=*/true, /*dim=*/0, /*descending=*/false)));
+}
+
+Found found(const Heads& heads, const bdc::plugin::DecodeOptions& options, LabelsPerBox labels) {
+  torch::NoGradGuard no_grad;
+  const Sightings all = sightings(heads, options.min_score);
+  const Tensor values = all.objectness.unsqueeze(1) * all.classes;
+  Tensor row, label, score;
+  if (labels == LabelsPerBox::every) {
+    const Tensor sure = (values > options.min_score).nonzero();
+    row = sure.select(1, 0);
+    label = sure.select(1, 1);
+    score = values.flatten().index_select(0, row * values.size(1) + label);
+  } else {
+    const auto [best, which] = values.max(1);
+    row = (best > options.min_score).nonzero().squeeze(1);
+    label = which.index_select(0, row);
+    score = best.index_select(0, row);
+  }
+  const Tensor image = all.image.index_select(0, row);
+  std::vector<Tensor> kept;
+  for (std::int64_t b = 0; b < heads.batch; ++b) {
+    Tensor mine = (image == b).nonzero().squeeze(1);
+    if (mine.size(0) > kMostDetections) {
+      mine = mine.index_select(0, std::get<1>(score.index_select(0, mine).topk(kMostDetections)));
+    }
+    if (mine.size(0) == 0) continue;
+    // Classes are moved apart, so that boxes of different classes do not overlap.
+    const Tensor boxes = all.boxes.index_select(0, row.index_select(0, mine));
+    const double span = std::max(kLeastSpan, (boxes.max() - boxes.min()).item<double>());
+    const Tensor apart = boxes + (label.index_select(0, mine).unsqueeze(1) * span).to(boxes.scalar_type());
+    const Tensor keep = vision::ops::nms(apart, score.index_select(0, mine), options.nms_iou);
+    kept.push_back(mine.index_select(0, keep.slice(0, 0, options.max_per_image)));
+  }
+  const Tensor rows = kept.empty() ? torch::empty({0}, row.options()) : torch::cat(kept);
+  return {select(all, row.index_select(0, rows)), label.index_select(0, rows), score.index_select(0, rows)};
 }
 
 bdc::plugin::Predictions predictions(const Heads& heads, const bdc::plugin::DecodeOptions& options) {

@@ -3,7 +3,6 @@
 #include <torch/nn.h>
 
 #include "yolov7/anchors.h"
-#include "yolov7/decode.h"
 
 namespace yolov7 {
 
@@ -19,6 +18,7 @@ bdc::plugin::DetectorInfo Detector::describe() {
   info.min_input_size = 64;
   info.stride = 32;
   info.optimizer = {"sgd", 0.01, 0.937, 0.0005, 16};
+  info.detections = {0.001, 0.65, 300};
   info.capabilities = {"half_precision"};
   const LossOptions usual;
   info.options = {
@@ -32,7 +32,10 @@ bdc::plugin::DetectorInfo Detector::describe() {
       string_option("assigner", "ota", "ota (optimal transport) or plain (every candidate)", {"ota", "plain"}),
       number_option("box_gain", usual.box_gain, "weight of the box loss", 0.0, 1000.0),
       number_option("obj_gain", usual.obj_gain, "weight of the objectness loss at 640 pixels", 0.0, 1000.0),
-      number_option("cls_gain", usual.cls_gain, "weight of the class loss with 80 classes", 0.0, 1000.0)};
+      number_option("cls_gain", usual.cls_gain, "weight of the class loss with 80 classes", 0.0, 1000.0),
+      string_option("labels_per_box", "every",
+                    "detections: every label above the limit (as published), or the best label of a box",
+                    {"every", "best"})};
   return info;
 }
 
@@ -42,6 +45,7 @@ Detector::Detector(const bdc::plugin::DetectorConfig& config) {
   loss_options_.box_gain = options.get_number("box_gain");
   loss_options_.obj_gain = options.get_number("obj_gain");
   loss_options_.cls_gain = options.get_number("cls_gain");
+  labels_per_box_ = options.get_string("labels_per_box") == "best" ? LabelsPerBox::best : LabelsPerBox::every;
   const LayerTable table = table_of(options.get_string("variant"));
   const std::string& anchors = options.get_string("anchors");
   fixed_anchors_ = !anchors.empty();
@@ -55,6 +59,12 @@ std::unique_ptr<Activations> Detector::forward(const bdc::plugin::Images& images
 
 bdc::plugin::Predictions Detector::decode(const Activations& activations, const bdc::plugin::DecodeOptions& options) {
   return predictions(static_cast<const Heads&>(activations), options);
+}
+
+bdc::plugin::Detections Detector::decode_detections(const Activations& activations,
+                                                    const bdc::plugin::DecodeOptions& options) {
+  Found all = found(static_cast<const Heads&>(activations), options, labels_per_box_);
+  return {all.seen.boxes, all.labels, all.scores, all.seen.image};
 }
 
 bdc::plugin::LossTerms Detector::loss(const Activations& activations, const bdc::plugin::Targets& targets) {

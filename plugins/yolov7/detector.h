@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "yolov7/decode.h"
 #include "yolov7/loss.h"
 #include "yolov7/network.h"
 
@@ -21,6 +22,8 @@ class Detector : public bdc::plugin::Detector {
   std::unique_ptr<bdc::plugin::Activations> forward(const bdc::plugin::Images& images) override;
   bdc::plugin::Predictions decode(const bdc::plugin::Activations& activations,
                                   const bdc::plugin::DecodeOptions& options) override;
+  bdc::plugin::Detections decode_detections(const bdc::plugin::Activations& activations,
+                                            const bdc::plugin::DecodeOptions& options) override;
   bdc::plugin::LossTerms loss(const bdc::plugin::Activations& activations,
                               const bdc::plugin::Targets& targets) override;
   bdc::plugin::LossTerms hard_loss(const bdc::plugin::Activations& activations,
@@ -34,6 +37,7 @@ class Detector : public bdc::plugin::Detector {
 
  private:
   LossOptions loss_options_;
+  LabelsPerBox labels_per_box_;
   bool fixed_anchors_;  ///< given by the user
   std::shared_ptr<Network> net_;
 };

@@ -25,7 +25,7 @@ nlohmann::json header(const fs::path& file) {
 
 TEST(ConvertWeights, APickledModuleBecomesSafetensors) {
   const TemporaryFolder folder;
-  const std::string from = BDC_TEST_DATA "/host/data/module_half.pt";
+  const std::string from = BDC_TEST_DATA "/host/weights/data/module_half.pt";
   const auto half = run_host({"convert", "weights", from, "half.safetensors"}, folder.path());
   ASSERT_EQ(half.exit_code, 0) << half.err;
   EXPECT_NE(half.out.find("read 16 tensors"), std::string::npos) << half.out;

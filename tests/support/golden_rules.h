@@ -10,11 +10,15 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <regex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace golden {
@@ -22,9 +26,11 @@ namespace golden {
 using nlohmann::json;
 using torch::Tensor;
 
-/// tests/golden/detectors/<name>.
+/// tests/golden/detectors/<name>, or that file in the folder $BDC_GOLDEN_DETECTORS.
 inline json file(const std::string& name) {
-  const std::string path = std::string(BDC_TEST_DATA) + "/golden/detectors/" + name;
+  const char* folder = std::getenv("BDC_GOLDEN_DETECTORS");
+  const std::string path =
+      (folder != nullptr ? std::string(folder) : std::string(BDC_TEST_DATA) + "/golden/detectors") + "/" + name;
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot open " + path);
   return json::parse(in);
@@ -158,6 +164,104 @@ inline Tensor numbers(const json& nested, const std::vector<std::int64_t>& shape
   };
   walk(nested);
   return torch::tensor(flat).reshape(shape);
+}
+
+inline std::int64_t rows_of(const json& list) {
+  return static_cast<std::int64_t>(list.size());
+}
+
+/// Shape of nested lists.
+inline std::vector<std::int64_t> shape_of(const json& nested) {
+  std::vector<std::int64_t> out;
+  for (const json* at = &nested; at->is_array(); at = &at->front()) {
+    out.push_back(rows_of(*at));
+    if (at->empty()) break;
+  }
+  return out;
+}
+
+inline Tensor numbers(const json& nested) {
+  return numbers(nested, shape_of(nested));
+}
+
+/// n x 4; n may be 0.
+inline Tensor boxes(const json& rows) {
+  return numbers(rows, {rows_of(rows), 4});
+}
+
+inline std::vector<std::int64_t> integers(const json& list) {
+  return list.get<std::vector<std::int64_t>>();
+}
+
+inline std::vector<std::int64_t> integers(const Tensor& t) {
+  const Tensor flat = t.to(torch::kInt64).contiguous();
+  return {flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel()};
+}
+
+/// The numbers in a text: "rpn_matcher_0.7_0.3_lowquality" -> 0.7, 0.3.
+inline std::vector<double> numbers_in(const std::string& text) {
+  std::vector<double> out;
+  for (std::size_t at = text.find_first_of("0123456789"); at != std::string::npos;
+       at = text.find_first_of("0123456789", at)) {
+    std::size_t length = 0;
+    out.push_back(std::stod(text.substr(at, text.find_first_not_of("0123456789.", at) - at), &length));
+    at += length;
+  }
+  return out;
+}
+
+/// The first shape in a text, its numbers joined by "x": "arange(70) as 1x5x7x2" -> 1, 5, 7, 2.
+inline std::vector<std::int64_t> shape_in(const std::string& text) {
+  std::smatch found;
+  if (!std::regex_search(text, found, std::regex("[0-9]+(x[0-9]+)+"))) {
+    throw std::runtime_error("no shape in '" + text + "'");
+  }
+  std::vector<std::int64_t> out;
+  for (const double n : numbers_in(found.str())) out.push_back(static_cast<std::int64_t>(n));
+  return out;
+}
+
+/// The entry whose key begins so.
+inline std::pair<std::string, json> entry(const json& object, const std::string& key_begin) {
+  for (const auto& [key, value] : object.items()) {
+    if (key.compare(0, key_begin.size(), key_begin) == 0) return {key, value};
+  }
+  throw std::runtime_error("no entry '" + key_begin + "...'");
+}
+
+/// How a case says that its images are made: "sine ...", or "... name 'image<k>' ...".
+struct ImageRule {
+  explicit ImageRule(const std::string& text) : is_sine(text.find("sin") != std::string::npos) {
+    const auto from = text.find('\''), to = text.find('\'', from + 1);
+    if (!is_sine) pattern = to == std::string::npos ? "image" : text.substr(from + 1, to - from - 1);
+  }
+  [[nodiscard]] std::string rule() const { return is_sine ? "sine" : "hash"; }
+  /// Of image k of a list.
+  [[nodiscard]] std::string name(std::size_t k) const {
+    const auto at = pattern.find("<k>");
+    return at == std::string::npos ? pattern : pattern.substr(0, at) + std::to_string(k) + pattern.substr(at + 3);
+  }
+  bool is_sine;
+  std::string pattern;
+};
+
+/// Numbers of the cases in a list of the file, and what tests call them: "sine", "hash", "hash_2", ...
+inline std::vector<std::size_t> case_numbers(const json& cases) {
+  std::vector<std::size_t> out(cases.size());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  return out;
+}
+inline std::string case_name(const json& cases, std::size_t index) {
+  const std::string rule = cases.at(index).at("weights");
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < index; ++i) before += cases[i].at("weights") == rule ? 1 : 0;
+  return before == 0 ? rule : rule + "_" + std::to_string(before + 1);
+}
+
+/// Expects what the file leaves out to be a tie of the sine weights.
+inline void expect_tie(const json& omitted, const json& of_case) {
+  ASSERT_TRUE(omitted.contains("omitted"));
+  EXPECT_EQ(of_case.at("weights"), "sine") << "only ties of the sine weights are left out";
 }
 
 }  // namespace golden

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bdc/base/error.h"
+#include "bdc/base/user_error.h"
 
 namespace bdc {
 namespace fs = std::filesystem;
@@ -235,6 +236,21 @@ void remove_unfinished_outputs() {
     }
   }
   lock.release();  // stays locked: nothing begins any more
+}
+
+void write_file_atomically(const std::filesystem::path& path, const std::string& bytes) {
+  try {
+    AtomicFile file(path.string());
+    file.stream().write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.commit();
+  } catch (const std::system_error& e) {  // names the file
+    const bool is_full = e.code() == std::errc::no_space_on_device || e.code().value() == EDQUOT;
+    throw UserError(ExitCode::failure,
+                    std::string(e.what()) + (is_full ? "\n  advice: make room on the disk, or write to another one"
+                                             : e.code() == std::errc::file_too_large
+                                                 ? "\n  advice: raise the limit on the size of files (ulimit -f)"
+                                                 : ""));
+  }
 }
 
 }  // namespace bdc

@@ -2,8 +2,8 @@
 
 #include <istream>
 
-#include "base/text.h"
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 
 namespace bdc {
 

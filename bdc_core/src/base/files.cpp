@@ -5,8 +5,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/text.h"
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 
 namespace bdc {
 namespace fs = std::filesystem;

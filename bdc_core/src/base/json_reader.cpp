@@ -5,8 +5,8 @@
 #include <istream>
 #include <limits>
 
-#include "base/text.h"
 #include "bdc/base/json_stream.h"
+#include "bdc/base/text.h"
 
 namespace bdc {
 namespace {

@@ -3,8 +3,8 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "base/text.h"
 #include "bdc/base/json_stream.h"
+#include "bdc/base/text.h"
 
 namespace bdc {
 namespace {

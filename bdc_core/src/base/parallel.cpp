@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -43,7 +44,10 @@ void parallel_chunks(std::size_t n, std::size_t chunk_size, int threads,
   std::vector<std::thread> pool;
   const std::size_t helpers = std::min<std::size_t>(static_cast<std::size_t>(threads), chunks) - 1;
   pool.reserve(helpers);
-  for (std::size_t t = 0; t < helpers; ++t) pool.emplace_back(work);
+  try {
+    for (std::size_t t = 0; t < helpers; ++t) pool.emplace_back(work);
+  } catch (const std::system_error&) {  // the system has no more threads to give; fewer do the same work
+  }
   work();
   for (auto& thread : pool) thread.join();
   if (error) std::rethrow_exception(error);

@@ -1,7 +1,8 @@
-#include "base/text.h"
+#include "bdc/base/text.h"
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <vector>
 
 namespace bdc {
@@ -56,13 +57,15 @@ std::string shorten(std::string_view text, std::size_t length) {
   return std::string(text.substr(0, length)) + "...";
 }
 
-std::string printable(std::string_view text) {
+std::string printable(std::string_view whole, std::size_t limit) {
+  const std::string text = shorten(whole, limit);
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);
     const std::size_t length = utf8_length(c);
-    if (c >= 0x20 && c != 0x7F && length != 0 && i + length <= text.size() && is_utf8(text.substr(i, length))) {
-      out += text.substr(i, length);
+    if (c >= 0x20 && c != 0x7F && length != 0 && i + length <= text.size() &&
+        is_utf8(std::string_view(text).substr(i, length))) {
+      out.append(text, i, length);
       i += length;
     } else {
       out += '?';
@@ -110,18 +113,28 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before.swap(last);
+    last.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row[b.size()];
+}
+
+std::string join(const std::vector<std::string>& words, const std::string& between) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) out += (i ? between : "") + words[i];
+  return out;
+}
+
+std::string counted(std::size_t n, const std::string& one, const std::string& many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many.empty() ? one + "s" : many);
 }
 
 }  // namespace bdc

@@ -2,8 +2,8 @@
 #include <map>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 #include "crowd/image_table.h"
 
 namespace bdc {

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/text.h"
+#include "bdc/base/text.h"
 
 namespace bdc {
 

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "bdc/base/atomic_file.h"
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 #include "bdc/crowd/coco.h"
 #include "crowd/box_limits.h"
 #include "crowd/coco_record.h"

@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "base/text.h"
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/crowd_io.h"
 #include "crowd/id_table.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "base/text.h"
 #include "bdc/base/json_stream.h"
+#include "bdc/base/text.h"
 #include "crowd/box_limits.h"
 
 namespace bdc {

@@ -11,8 +11,8 @@
 
 #include "base/csv.h"
 #include "base/files.h"
-#include "base/text.h"
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 
 namespace bdc {
 

@@ -28,7 +28,7 @@ struct ReadContext {
   std::vector<std::pair<std::int32_t, std::int64_t>> image_numbers;
 };
 
-/// One format of crowd data. A new format is a file in formats/ and a line in formats.cpp.
+/// One format of crowd data. A new format is a file in formats/ and a line of the table in formats.cpp.
 struct CrowdFormat {
   const char* name;
   const char* description;
@@ -48,17 +48,6 @@ struct CrowdFormat {
 [[nodiscard]] const std::vector<CrowdFormat>& all_crowd_formats();
 /// Throws DataError, with the nearest name, for an unknown one.
 [[nodiscard]] const CrowdFormat& crowd_format(const std::string& name);
-
-// Each format's row, defined in formats/<name>.cpp.
-[[nodiscard]] CrowdFormat crowd_json_format();
-[[nodiscard]] CrowdFormat coco_format();
-[[nodiscard]] CrowdFormat sim_format();
-[[nodiscard]] CrowdFormat text_format();
-[[nodiscard]] CrowdFormat yolo_format();
-[[nodiscard]] CrowdFormat voc_format();
-[[nodiscard]] CrowdFormat vindr_format();
-[[nodiscard]] CrowdFormat cvat_format();
-[[nodiscard]] CrowdFormat label_studio_format();
 
 /// CrowdFormat::read for formats of one file: opens it and calls parse in the lenient log's care, so that a file that
 /// breaks off is reported and what came before is kept.

@@ -3,19 +3,35 @@
 #include <fstream>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 #include "bdc/crowd/crowd_io.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
 
+// The table of formats. A new one is a file in formats/ that defines `CrowdFormat <name>_format()`, and one line here.
+// Detection asks in this order.
+#define BDC_FORMATS(X) \
+  X(sim)               \
+  X(crowd_json)        \
+  X(coco)              \
+  X(vindr)             \
+  X(cvat)              \
+  X(voc)               \
+  X(label_studio)      \
+  X(yolo)              \
+  X(text)
+
 namespace bdc {
 
+#define BDC_DECLARE(name) CrowdFormat name##_format();
+BDC_FORMATS(BDC_DECLARE)
+#undef BDC_DECLARE
+
 const std::vector<CrowdFormat>& all_crowd_formats() {
-  static const std::vector<CrowdFormat> table = {
-      sim_format(), crowd_json_format(),   coco_format(), vindr_format(), cvat_format(),
-      voc_format(), label_studio_format(), yolo_format(), text_format(),
-  };
+#define BDC_ENTRY(name) name##_format(),
+  static const std::vector<CrowdFormat> table{BDC_FORMATS(BDC_ENTRY)};
+#undef BDC_ENTRY
   return table;
 }
 

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "base/csv.h"
 #include "base/files.h"
-#include "base/image_header.h"
-#include "base/text.h"
 #include "bdc/base/error.h"
+#include "bdc/base/image_header.h"
+#include "bdc/base/text.h"
 
 namespace bdc {
 namespace {
@@ -116,7 +117,7 @@ const ImageTable::Row* ImageTable::find(std::string_view image) const {
 ImageFolder::ImageFolder(const std::string& folder) : folder_(folder) {
   require_exists(folder);
   if (!is_folder(folder)) throw DataError(folder + ": expected a folder of images, found a file");
-  for (const std::string& path : files_below(folder, {".png", ".jpg", ".jpeg"})) {
+  for (const std::string& path : files_below(folder, {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff"})) {
     for (const std::string& key : {file_name(path), file_stem(path)}) {
       const auto [entry, is_new] = files_.try_emplace(key, path);
       if (!is_new && entry->second != path) entry->second.clear();
@@ -127,7 +128,11 @@ ImageFolder::ImageFolder(const std::string& folder) : folder_(folder) {
 std::optional<std::pair<int, int>> ImageFolder::size_of(std::string_view image) const {
   for (const std::string& key : {file_name(image), file_stem(image)}) {
     const auto found = files_.find(key);
-    if (found != files_.end() && !found->second.empty()) return read_image_size(found->second);
+    if (found == files_.end() || found->second.empty()) continue;
+    std::ifstream in(found->second, std::ios::binary);
+    const auto header = read_image_header(in);
+    if (!header) return std::nullopt;
+    return std::pair{static_cast<int>(header->shown_width()), static_cast<int>(header->shown_height())};
   }
   return std::nullopt;
 }

@@ -46,7 +46,7 @@ class ImageTable {
   std::unordered_map<std::string, std::int64_t> keys_;  // -1: shared by several rows
 };
 
-/// Sizes of the PNG and JPEG files below a folder, read when asked for.
+/// Sizes of the image files below a folder as a viewer shows them, read when asked for.
 class ImageFolder {
  public:
   ImageFolder() = default;

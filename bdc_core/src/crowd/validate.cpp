@@ -8,8 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "base/text.h"
 #include "bdc/base/json_stream.h"
+#include "bdc/base/text.h"
 #include "crowd/id_table.h"
 
 namespace bdc {

@@ -5,8 +5,8 @@
 #include <istream>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 
 namespace bdc {
 

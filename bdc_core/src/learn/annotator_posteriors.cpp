@@ -4,8 +4,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "base/text.h"
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 
 namespace bdc {
 namespace {

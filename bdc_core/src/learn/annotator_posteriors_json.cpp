@@ -7,10 +7,10 @@
 #include <set>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 #include "bdc/learn/annotator_posteriors.h"
-#include "bdc/learn/method.h"
+#include "bdc/learn/learners.h"
 
 namespace bdc {
 namespace {
@@ -173,15 +173,15 @@ void read_priors(const Place& root, AnnotatorPosteriors& result) {
   }
 }
 
-/// What writes such files: the profiles of BDC, and the Crowd R-CNN hook, which learns confusions alone.
+/// Whoever learns annotators writes such files.
 std::string known_profile(const Place& place) {
-  std::string known;
-  for (const MethodEntry& profile : bdc_profiles()) {
-    if (place.text() == profile.name) return profile.name;
-    known += profile.name + ", ";
+  std::vector<std::string> known;
+  for (const LearnerEntry& learner : learners()) {
+    if (!learner.info.traits.learns_annotators) continue;
+    if (place.text() == learner.info.name) return learner.info.name;
+    known.push_back(learner.info.name);
   }
-  if (place.text() == "crowd_rcnn") return place.text();
-  place.fail("one of " + known + "crowd_rcnn");
+  place.fail("one of " + join(known));
 }
 
 /// The file but for its annotators. They are taken as they are parsed and left out of the tree: memory follows what is

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "bdc/learn/annotator_clusters.h"
+#include "bdc/learn/learners.h"
 
 namespace bdc {
 namespace {
@@ -17,7 +18,7 @@ double median(std::vector<double> values) {
 
 /// Deviation of an edge in box sizes.
 double edge_noise(const AnnotatorPosteriors& posteriors, std::size_t k) {
-  if (posteriors.profile == "absence_aware") return box_noise(posteriors, k);
+  if (learner_traits(posteriors.profile).box_error.of_edges) return box_noise(posteriors, k);
   const auto precision = posteriors.box(k).precision();  // centre x, y, then width, height, which are relative
   return std::sqrt((1 / precision[2] + 1 / precision[3]) / 4);
 }
@@ -57,7 +58,7 @@ NextAnnotator median_annotator(const AnnotatorPosteriors& posteriors) {
     out.spurious = median(spurious);
     out.recall_learnt = true;
   }
-  if (posteriors.profile != "crowd_rcnn") {  // which learns nothing of boxes
+  if (learner_traits(posteriors.profile).knows_boxes) {
     out.box_noise = median(noise);
     out.box_noise_learnt = true;
   }

@@ -3,20 +3,13 @@
 #include <cstdint>
 
 #include "data/box_map.h"
+#include "engine_api/run_config.h"
 
 namespace bdc::host {
 
-/// How far training images may be changed. All zero: not at all.
-struct AugmentSettings {
-  double rotate = 0;                 ///< most degrees, either way
-  double translate = 0;              ///< most of the image's width and height
-  double zoom = 0;                   ///< size changes by a factor in [1 - zoom, 1 + zoom]
-  double shear = 0;                  ///< most degrees, along either axis
-  double flip_x = 0, flip_y = 0;     ///< probability of left-right and of upside-down
-  double hue = 0;                    ///< most of the colour circle, either way
-  double saturation = 0, value = 0;  ///< changes by a factor in [1 - s, 1 + s]
-  double mosaic = 0;                 ///< probability that an image becomes one of four in a mosaic (mosaic.h)
-};
+/// How far training images may be changed: the keys train.augment.*. All zero: not at all. Angles are in degrees,
+/// either way; hue is in parts of the colour circle.
+using AugmentSettings = AugmentConfig;
 
 /// What was drawn for one image. The default changes nothing.
 struct Augmentation {

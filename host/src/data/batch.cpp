@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "bdc/base/parallel.h"
+#include "data/frames.h"
 #include "data/mosaic.h"
 #include "data/pixels.h"
 
@@ -14,19 +15,6 @@ namespace bdc::host {
 namespace {
 
 constexpr std::size_t kQuarters = 4;
-
-/// An image, or a quarter of a mosaic, that went into an input.
-struct Source {
-  std::int64_t index = 0;
-  AffineMap to_input{};
-  Box area;  ///< of the input, that it may cover
-};
-
-/// One input of a batch.
-struct Loaded {
-  plugin::ImageMeta meta;
-  std::vector<Source> sources;
-};
 
 /// The image; empty when it is to be left out.
 cv::Mat image_or_nothing(const Dataset& data, std::int64_t index) {
@@ -48,9 +36,10 @@ plugin::ImageMeta meta_of(const cv::Mat& image, std::int64_t index, const Placem
   return meta;
 }
 
-Loaded load_mosaic(const Dataset& data, const cv::Mat& own, std::int64_t index, const MosaicPlan& plan,
-                   std::int64_t input_size, const BatchSettings& settings, float* into) {
-  Loaded out;
+plugin::ImageMeta load_mosaic(const Dataset& data, const cv::Mat& own, std::int64_t index, const MosaicPlan& plan,
+                              std::int64_t input_size, const BatchSettings& settings, float* into) {
+  plugin::ImageMeta out;
+  std::vector<plugin::Tile> tiles;
   const int size = static_cast<int>(input_size);
   cv::Mat picture(size, size, CV_8UC3, cv::Scalar::all(kPadding));
   for (std::size_t q = 0; q < kQuarters; ++q) {
@@ -60,40 +49,34 @@ Loaded load_mosaic(const Dataset& data, const cv::Mat& own, std::int64_t index, 
     const Augmentation augmentation = draw_augmentation(settings.augment, settings.seed, settings.epoch, part);
     const MosaicTile tile = mosaic_tile(plan, q, augmentation, image.cols, image.rows, input_size);
     draw_tile(image, augmentation, tile, picture);
-    out.sources.push_back({part, tile.to_input, tile.area});
-    if (part == index) out.meta = meta_of(own, index, {tile.to_input, input_size, input_size});
+    tiles.push_back(
+        {part, image.cols, image.rows, {tile.to_input}, {tile.area.x1, tile.area.y1, tile.area.x2, tile.area.y2}});
+    if (part == index) out = meta_of(own, index, {tile.to_input, input_size, input_size});
   }
+  out.tiles = std::move(tiles);
   write_planes(picture, input_size, into);
   return out;
 }
 
 /// Loads one image into its place in the batch; nothing when it is to be left out.
-std::optional<Loaded> load(const Dataset& data, std::int64_t index, std::int64_t input_size,
-                           const BatchSettings& settings, float* into) {
+std::optional<plugin::ImageMeta> load(const Dataset& data, std::int64_t index, std::int64_t input_size,
+                                      const BatchSettings& settings, float* into) {
   const cv::Mat image = image_or_nothing(data, index);
   if (image.empty()) return std::nullopt;
   const auto& augment = settings.augment;
   const MosaicPlan plan = draw_mosaic(augment.mosaic, settings.seed, settings.epoch, index, data.size());
   if (plan.used) return load_mosaic(data, image, index, plan, input_size, settings, into);
   const Augmentation augmentation = draw_augmentation(augment, settings.seed, settings.epoch, index);
-  const Placement placement = place_image(image, augmentation, input_size, into);
-  const double size = static_cast<double>(input_size);
-  return Loaded{meta_of(image, index, placement), {{index, placement.to_input, {0, 0, size, size}}}};
+  return meta_of(image, index, place_image(image, augmentation, input_size, into));
 }
 
-/// Images and, for each, what went into it.
-struct LoadedBatch {
-  plugin::Images images;
-  std::vector<std::vector<Source>> sources;
-};
-
-LoadedBatch load_images(const Dataset& data, const std::vector<std::int64_t>& indices, std::int64_t input_size,
-                        const BatchSettings& settings) {
+plugin::Images load_images(const Dataset& data, const std::vector<std::int64_t>& indices, std::int64_t input_size,
+                           const BatchSettings& settings) {
   const auto count = static_cast<std::int64_t>(indices.size());
-  LoadedBatch out;
-  out.images.pixels = torch::empty({count, 3, input_size, input_size}, torch::kFloat32);
-  float* pixels = out.images.pixels.data_ptr<float>();
-  std::vector<std::optional<Loaded>> loaded(indices.size());
+  plugin::Images out;
+  out.pixels = torch::empty({count, 3, input_size, input_size}, torch::kFloat32);
+  float* pixels = out.pixels.data_ptr<float>();
+  std::vector<std::optional<plugin::ImageMeta>> loaded(indices.size());
   parallel_chunks(indices.size(), 1, settings.threads, [&](std::size_t i, std::size_t, std::size_t) {
     loaded[i] = load(data, indices[i], input_size, settings,
                      pixels + static_cast<std::int64_t>(i) * 3 * input_size * input_size);
@@ -102,12 +85,9 @@ LoadedBatch load_images(const Dataset& data, const std::vector<std::int64_t>& in
   for (std::size_t i = 0; i < loaded.size(); ++i) {
     if (!loaded[i]) continue;
     kept.push_back(static_cast<std::int64_t>(i));
-    out.images.meta.push_back(loaded[i]->meta);
-    out.sources.push_back(std::move(loaded[i]->sources));
+    out.meta.push_back(std::move(*loaded[i]));
   }
-  if (kept.size() < indices.size()) {
-    out.images.pixels = out.images.pixels.index_select(0, torch::tensor(kept, torch::kInt64));
-  }
+  if (kept.size() < indices.size()) out.pixels = out.pixels.index_select(0, torch::tensor(kept, torch::kInt64));
   return out;
 }
 
@@ -117,27 +97,25 @@ std::pair<std::size_t, std::size_t> range(const std::vector<std::size_t>& begin,
 
 /// Hard targets in the input frame. A crowd's labels are taken as they stand, every box of everybody: the truth, if
 /// there is one, is for reports.
-plugin::Targets hard_targets(const CrowdData& labels, const std::vector<std::vector<Source>>& sources) {
+plugin::Targets hard_targets(const CrowdData& labels, const std::vector<Frame>& frames) {
   std::vector<double> boxes;
   std::vector<std::int64_t> classes, index;
-  for (std::size_t b = 0; b < sources.size(); ++b) {
-    for (const Source& source : sources[b]) {
-      const auto add = [&](const Box& original, std::int32_t label) {
-        if (!original.valid()) return;
-        const auto box = clip_box(map_box(source.to_input, original), source.area);
-        if (!box) return;
-        boxes.insert(boxes.end(), {box->x1, box->y1, box->x2, box->y2});
-        classes.push_back(label);
-        index.push_back(static_cast<std::int64_t>(b));
-      };
-      if (!labels.annotators.empty()) {
-        const auto [from, to] = range(labels.annotation_begin, source.index);
-        for (std::size_t n = from; n < to; ++n) add(labels.annotations[n].box, labels.annotations[n].label);
-      } else {
-        const auto [from, to] = range(labels.truth_begin, source.index);
-        for (std::size_t n = from; n < to; ++n) {
-          if (!labels.truth[n].is_crowd) add(labels.truth[n].box, labels.truth[n].label);
-        }
+  for (const Frame& frame : frames) {
+    const auto add = [&](const Box& original, std::int32_t label) {
+      if (!original.valid()) return;
+      const auto box = to_input(frame, original);
+      if (!box) return;
+      boxes.insert(boxes.end(), {box->x1, box->y1, box->x2, box->y2});
+      classes.push_back(label);
+      index.push_back(static_cast<std::int64_t>(frame.input));
+    };
+    if (!labels.annotators.empty()) {
+      const auto [from, to] = range(labels.annotation_begin, frame.image);
+      for (std::size_t n = from; n < to; ++n) add(labels.annotations[n].box, labels.annotations[n].label);
+    } else {
+      const auto [from, to] = range(labels.truth_begin, frame.image);
+      for (std::size_t n = from; n < to; ++n) {
+        if (!labels.truth[n].is_crowd) add(labels.truth[n].box, labels.truth[n].label);
       }
     }
   }
@@ -177,11 +155,10 @@ Batch make_batch(const Dataset& data, const std::vector<std::int64_t>& indices, 
   if (settings.augment.mosaic > 0 && !data.labels().annotators.empty()) {
     throw std::invalid_argument("a mosaic has no frame of its own, so it cannot be used with the labels of a crowd");
   }
-  LoadedBatch loaded = load_images(data, indices, input_size, settings);
   Batch batch;
-  batch.images = std::move(loaded.images);
-  batch.targets = hard_targets(data.labels(), loaded.sources);
-  if (!data.labels().annotators.empty()) batch.crowd = crowd_labels(data.labels(), batch.images);
+  batch.images = load_images(data, indices, input_size, settings);
+  batch.targets = hard_targets(data.labels(), settings.with_targets ? frames_of(batch.images) : std::vector<Frame>{});
+  if (settings.with_crowd && !data.labels().annotators.empty()) batch.crowd = crowd_labels(data.labels(), batch.images);
   return batch;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/augment.h"
-#include "shapes/dataset.h"
+#include "data/dataset.h"
 
 namespace bdc::host {
 
@@ -15,8 +15,9 @@ struct Batch {
   /// Hard targets in the input frame, what training without hooks uses: the truth; or, when there are annotators, every
   /// box that anybody drew, and never the truth.
   plugin::Targets targets;
-  plugin::CrowdLabels crowd;  ///< original frame; undefined tensors when the labels have no annotators
-  std::int64_t number = 0;    ///< its place in the list handed to a BatchLoader
+  /// Original frame; undefined tensors when the labels have no annotators or nobody asks for it (BatchSettings).
+  plugin::CrowdLabels crowd;
+  std::int64_t number = 0;  ///< its place in the list handed to a BatchLoader
 
   /// Images that could be loaded; less than asked for where some are broken, perhaps 0.
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(images.meta.size()); }
@@ -26,7 +27,9 @@ struct BatchSettings {
   AugmentSettings augment;  ///< default: none
   std::uint64_t seed = 0;   ///< of the augmentation, with the epoch and each image's index
   std::int64_t epoch = 0;
-  int threads = 0;  ///< that load images; 0: all cores. The bits are the same for any number.
+  int threads = 0;           ///< that load images; 0: all cores. The bits are the same for any number.
+  bool with_targets = true;  ///< false: Batch::targets has none
+  bool with_crowd = true;    ///< false: Batch::crowd stays empty
 };
 
 /// Loads the images `indices`, puts each into a square of `input_size` (see place_image), and maps its labels into the

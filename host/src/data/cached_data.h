@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "shapes/dataset.h"
+#include "data/dataset.h"
 
 namespace bdc::host {
 

@@ -25,7 +25,7 @@ std::ifstream open_file(const std::filesystem::path& file) {
 }
 
 ImageHeader checked_header(std::istream& in, const std::string& name, const ImageLimits& limits) {
-  const auto header = read_image_header(in);
+  const auto header = bdc::read_image_header(in);
   if (!header) fail(name, "not an image, or a broken one; expected JPEG, PNG, TIFF, BMP, WebP or PNM");
   if (header->height > limits.max_pixels / header->width) {
     fail(name, "is " + std::to_string(header->width) + "x" + std::to_string(header->height) + " pixels; at most " +

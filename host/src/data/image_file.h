@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <opencv2/core.hpp>
 
-#include "data/image_header.h"
+#include "bdc/base/image_header.h"
 
 namespace bdc::host {
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "bdc/base/parallel.h"
+#include "bdc/base/text.h"
 #include "data/subset_data.h"
-#include "text/nearest.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "data/dataset.h"
 #include "data/image_file.h"
-#include "shapes/dataset.h"
 
 namespace bdc::host {
 

@@ -1,7 +1,7 @@
 #include "data/labels_digest.h"
 
-#include "files/checksum.h"
-#include "text/counted.h"
+#include "bdc/base/checksum.h"
+#include "bdc/base/text.h"
 
 namespace bdc::host {
 namespace {
@@ -17,9 +17,10 @@ void add_box(Checksum& sum, std::int32_t image, std::int32_t label, const Box& b
   for (const double edge : {box.x1, box.y1, box.x2, box.y2}) add_number(sum, edge);
 }
 
-}  // namespace
+/// Stands before the mix; lines of version 0.1 have none.
+constexpr const char* kForm = "2:";
 
-std::string labels_digest(const CrowdData& labels) {
+std::string line_of(const CrowdData& labels, bool is_first_form) {
   Checksum sum;
   for (const ClassRecord& c : labels.classes) sum.add(c.name);
   for (const ImageRecord& image : labels.images) {
@@ -38,11 +39,25 @@ std::string labels_digest(const CrowdData& labels) {
   }
   const bool is_truth = labels.annotators.empty();
   if (is_truth) {
-    for (const TruthBox& t : labels.truth) add_box(sum, t.image, t.label, t.box);
+    for (const TruthBox& t : labels.truth) {
+      add_box(sum, t.image, t.label, t.box);
+      if (!is_first_form) add_number(sum, static_cast<std::uint8_t>(t.is_crowd));
+    }
   }
   return counted(labels.images.size(), "image", "images") + ", " + counted(labels.classes.size(), "class", "classes") +
          ", " + counted(labels.annotators.size(), "annotator", "annotators") + ", " +
-         counted(is_truth ? labels.truth.size() : labels.annotations.size(), "box", "boxes") + ", digest " + sum.text();
+         counted(is_truth ? labels.truth.size() : labels.annotations.size(), "box", "boxes") + ", digest " +
+         (is_first_form ? "" : kForm) + sum.text();
+}
+
+}  // namespace
+
+std::string labels_digest(const CrowdData& labels) {
+  return line_of(labels, false);
+}
+
+std::string labels_digest_like(const std::string& saved, const CrowdData& labels) {
+  return line_of(labels, saved.find(std::string("digest ") + kForm) == std::string::npos);
 }
 
 }  // namespace bdc::host

@@ -11,4 +11,7 @@ namespace bdc::host {
 /// labels.
 [[nodiscard]] std::string labels_digest(const CrowdData& labels);
 
+/// The line in the form of `saved`, which may be of version 0.1: that one did not see which true boxes are crowds.
+[[nodiscard]] std::string labels_digest_like(const std::string& saved, const CrowdData& labels);
+
 }  // namespace bdc::host

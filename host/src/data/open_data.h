@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "config/json_file.h"
 #include "data/augment.h"
+#include "data/crowd_shapes.h"
+#include "data/dataset.h"
 #include "data/image_file.h"
-#include "shapes/crowd_shapes.h"
-#include "shapes/dataset.h"
+#include "engine_api/run_config.h"
 
 namespace bdc::host {
 
@@ -23,27 +23,20 @@ struct OpenedData {
   std::vector<SimulatedAnnotator> simulated;  ///< true quality, one per annotator; empty unless the crowd is simulated
 };
 
-/// Opens what the keys data.* of a resolved config say. The built-in shapes have no annotators unless asked for; when
-/// a built-in hook needs some, a mixed crowd of ten labels them. Labels and images are checked as ImageFolderData says.
+/// Opens what data.* says. The built-in shapes have no annotators unless asked for. Labels and images are checked as
+/// ImageFolderData says.
 /// `classes`: names of a detector's classes; those of the label files are numbered as they are, by name, and may be
 /// fewer. Empty: as the training labels have them.
 /// Throws UserError (exit 3) when keys do not fit together, DataError when files are wrong.
-[[nodiscard]] OpenedData open_data(const Json& config, const std::vector<std::string>& classes = {});
+[[nodiscard]] OpenedData open_data(const RunConfig& config, const std::vector<std::string>& classes = {});
 
 /// Whether there is a true box that detections can be judged by.
 [[nodiscard]] bool has_true_boxes(const CrowdData& labels);
 
-/// A resolved config whose relative paths (data.*, train.weights) are made absolute, so that a run can be used from any
-/// folder. They are relative to the folder the program was started in.
-[[nodiscard]] Json with_absolute_paths(Json config);
+/// data.max_megapixels.
+[[nodiscard]] ImageLimits image_limits(const DataConfig& config);
 
-/// data.max_megapixels of a resolved config.
-[[nodiscard]] ImageLimits image_limits(const Json& config);
-
-/// train.augment.* of a resolved config.
-[[nodiscard]] AugmentSettings augment_settings(const Json& config);
-
-/// data.workers of a resolved config, at most the number of cores.
-[[nodiscard]] int loader_workers(const Json& config);
+/// data.workers, at most the number of cores.
+[[nodiscard]] int loader_workers(const DataConfig& config);
 
 }  // namespace bdc::host

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "bdc/base/error.h"
+#include "bdc/base/text.h"
 #include "data/box_map.h"
-#include "text/nearest.h"
 
 namespace bdc::host {
 namespace {

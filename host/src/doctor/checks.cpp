@@ -10,11 +10,11 @@
 #include <stdexcept>
 #include <thread>
 
-#include "config/options.h"
-#include "registry/loaded_plugin.h"
-#include "text/table.h"
-#include "train/checkpoint.h"
-#include "train/detector_handle.h"
+#include "bdc/base/table.h"
+#include "engine/checkpoint.h"
+#include "engine/detector_handle.h"
+#include "plugins/loaded_plugin.h"
+#include "plugins/options.h"
 
 namespace bdc::host {
 namespace {
@@ -131,6 +131,9 @@ void describes(Patient& p) {
   require(info.optimizer.kind == "sgd" || info.optimizer.kind == "adamw", "the optimiser must be sgd or adamw");
   require(info.optimizer.learning_rate > 0 && info.optimizer.batch_size > 0,
           "learning rate and batch size must be above 0");
+  require(info.detections.min_score >= 0 && info.detections.min_score <= 1 && info.detections.nms_iou >= 0 &&
+              info.detections.nms_iou <= 1 && info.detections.max_per_image > 0,
+          "the limits of detections must be shares in 0..1 and a number above 0");
   for (const auto& option : info.options)
     require(!option.help.empty(), "option '" + option.name + "' has no help text");
   p.config = {kClasses, info.min_input_size, check_options(info.options, p.given_options, "options")};
@@ -166,6 +169,20 @@ void decodes(Patient& p) {
   require(everything.scores.size(0) > 0, "min_score 0 gave no prediction at all");
   const auto nothing = p.detector->decode(*activations, {1.1, 0.5, 50}, kBatch);
   require(nothing.scores.size(0) == 0, "min_score 1.1 still gave predictions");
+}
+
+void detects(Patient& p) {
+  torch::NoGradGuard no_grad;
+  p.detector->module().eval();
+  const auto activations = p.detector->forward(p.images(kBatch));
+  const auto everything = p.detector->decode_detections(*activations, {0.0, 0.9, 50}, kBatch);
+  for (std::int64_t b = 0; b < kBatch; ++b) {
+    const auto count = (everything.image_index == b).sum().item<std::int64_t>();
+    require(count <= 50, "max_per_image 50 gave " + std::to_string(count) + " detections in an image");
+  }
+  require(everything.scores.size(0) > 0, "min_score 0 gave no detection at all");
+  const auto nothing = p.detector->decode_detections(*activations, {1.1, 0.5, 50}, kBatch);
+  require(nothing.scores.size(0) == 0, "min_score 1.1 still gave detections");
 }
 
 void loss_finite(Patient& p) {
@@ -294,6 +311,7 @@ const std::vector<Check>& checks() {
       {{"builds", "a detector whose parameters are all in a group"}, builds, true},
       {{"forward", "runs in training and in evaluation mode"}, forward, true},
       {{"decode", "shapes, ranges and limits of predictions"}, decodes, false},
+      {{"detections", "labels, ranges and limits of detections"}, detects, false},
       {{"loss finite", "the loss of ordinary targets is finite"}, loss_finite, false},
       {{"differentiable", "finite gradients reach the parameters"}, differentiable, false},
       {{"one-hot is hard", "one-hot and weight 1 give exactly hard_loss"}, one_hot, false},
@@ -336,9 +354,9 @@ void run_checks(const std::filesystem::path& file, const Json& options,
       check.run(patient);
       result.status = CheckResult::Status::passed;
     } catch (const UserError& e) {
-      result = {check.info.name, CheckResult::Status::failed, e.what(), static_cast<int>(e.code())};
+      result = {check.info.name, check.info.law, CheckResult::Status::failed, e.what(), static_cast<int>(e.code())};
     } catch (const std::exception& e) {
-      result = {check.info.name, CheckResult::Status::failed, short_message(e), 1};
+      result = {check.info.name, check.info.law, CheckResult::Status::failed, short_message(e), 1};
     }
     if (result.status == CheckResult::Status::failed && check.ends_all) lost = check.info.name;
     finished(result);

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <thread>
 
-#include "app/user_error.h"
+#include "bdc/base/user_error.h"
 
 namespace bdc::host {
 

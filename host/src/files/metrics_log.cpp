@@ -1,4 +1,5 @@
 #include "files/metrics_log.h"
+#include "bdc/base/atomic_file.h"
 
 #include <algorithm>
 #include <fstream>

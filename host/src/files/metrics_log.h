@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config/json_file.h"
+#include "files/json_file.h"
 #include "files/tensorboard.h"
 
 namespace bdc::host {

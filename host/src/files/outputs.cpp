@@ -6,7 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "app/user_error.h"
+#include "bdc/base/user_error.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "app/user_error.h"
+#include "bdc/base/user_error.h"
 
 namespace bdc::host {
 namespace {

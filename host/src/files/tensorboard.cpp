@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "app/user_error.h"
-#include "weights/crc32.h"
+#include "bdc/base/crc32.h"
+#include "bdc/base/user_error.h"
 
 namespace bdc::host {
 namespace {

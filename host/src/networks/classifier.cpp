@@ -2,8 +2,8 @@
 
 #include <torch/nn.h>
 
-#include "frcnn/resnet.h"
-#include "frcnn/transform.h"
+#include "parts/resnet.h"
+#include "parts/transform.h"
 
 namespace bdc::host {
 namespace {
@@ -33,7 +33,7 @@ class PlainNetwork : public nn::Module {
 };
 
 std::shared_ptr<PlainNetwork> alexnet(double width, std::int64_t outputs) {
-  const auto wide = [&](std::int64_t channels) { return frcnn::scaled_channels(channels, width); };
+  const auto wide = [&](std::int64_t channels) { return parts::scaled_channels(channels, width); };
   const auto pool = [] { return nn::MaxPool2d(nn::MaxPool2dOptions(3).stride(2)); };
   nn::Sequential features(nn::Conv2d(nn::Conv2dOptions(3, wide(64), 11).stride(4).padding(2)), nn::ReLU(), pool(),
                           nn::Conv2d(nn::Conv2dOptions(wide(64), wide(192), 5).padding(2)), nn::ReLU(), pool(),
@@ -46,7 +46,7 @@ std::shared_ptr<PlainNetwork> alexnet(double width, std::int64_t outputs) {
 }
 
 std::shared_ptr<PlainNetwork> vgg16(double width, std::int64_t outputs) {
-  const auto wide = [&](std::int64_t channels) { return frcnn::scaled_channels(channels, width); };
+  const auto wide = [&](std::int64_t channels) { return parts::scaled_channels(channels, width); };
   nn::Sequential features;
   std::int64_t in = 3;
   for (const std::vector<std::int64_t>& stage : std::vector<std::vector<std::int64_t>>{
@@ -64,9 +64,9 @@ std::shared_ptr<PlainNetwork> vgg16(double width, std::int64_t outputs) {
   return std::make_shared<PlainNetwork>(features, 7, classifier);
 }
 
-class ResNetClassifier : public frcnn::ResNet {
+class ResNetClassifier : public parts::ResNet {
  public:
-  ResNetClassifier(const frcnn::ResNetOptions& options, std::int64_t outputs) : ResNet(options) {
+  ResNetClassifier(const parts::ResNetOptions& options, std::int64_t outputs) : ResNet(options) {
     fc_ = register_module("fc", nn::Linear(channels().back(), outputs));
   }
   Tensor classify(const Tensor& x) { return fc_(forward(x).back().mean({2, 3})); }
@@ -77,7 +77,7 @@ class ResNetClassifier : public frcnn::ResNet {
 
 template <class M>
 Classifier with(std::shared_ptr<M> module) {
-  return {module, [net = module.get()](const Tensor& crops) { return net->classify(frcnn::normalised(crops)); }};
+  return {module, [net = module.get()](const Tensor& crops) { return net->classify(parts::normalised(crops)); }};
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ Classifier make_classifier(const ClassifierSettings& settings, std::int64_t outp
   if (settings.kind == "alexnet") return with(alexnet(settings.width, outputs));
   if (settings.kind == "vgg16") return with(vgg16(settings.width, outputs));
   return with(std::make_shared<ResNetClassifier>(
-      frcnn::ResNetOptions{settings.kind, settings.width, frcnn::NormKind::batch, 1e-5}, outputs));
+      parts::ResNetOptions{settings.kind, settings.width, parts::NormKind::batch, 1e-5}, outputs));
 }
 
 }  // namespace bdc::host

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "data/dataset.h"
 #include "networks/classifier.h"
 #include "networks/fit.h"
-#include "shapes/dataset.h"
 #include "synth/crops.h"
 
 namespace bdc::host {

@@ -7,13 +7,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/user_error.h"
 #include "bdc/base/random.h"
-#include "console/progress.h"
-#include "text/table.h"
-#include "train/optimizer.h"
-#include "train/read_weights.h"
-#include "train/schedule.h"
+#include "bdc/base/table.h"
+#include "bdc/base/user_error.h"
+#include "engine/optimizer.h"
+#include "engine/read_weights.h"
+#include "engine/schedule.h"
+#include "show/progress.h"
 
 namespace bdc::host {
 namespace {

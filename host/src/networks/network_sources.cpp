@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "frcnn/proposal_network.h"
+#include "bdc/base/table.h"
+#include "engine/device.h"
+#include "engine/tensor_process.h"
 #include "networks/crop_classifier.h"
 #include "networks/region_proposals.h"
 #include "networks/skill_store.h"
-#include "text/table.h"
-#include "train/device.h"
-#include "train/tensor_process.h"
+#include "parts/proposal_network.h"
 
 namespace bdc::host {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "data/dataset.h"
 #include "networks/fit.h"
-#include "shapes/dataset.h"
 #include "synth/simulate.h"
 
 namespace bdc::host {

@@ -11,16 +11,16 @@
 #include "bdc/base/parallel.h"
 #include "data/batch.h"
 #include "data/box_map.h"
-#include "frcnn/loss.h"
-#include "frcnn/proposal_network.h"
+#include "parts/proposal_network.h"
+#include "parts/scene_labels.h"
 
 namespace bdc::host {
 namespace {
 
 constexpr std::size_t kImagesAtOnce = 4;
 
-std::vector<frcnn::ImageSize> contents_of(const plugin::Images& images) {
-  std::vector<frcnn::ImageSize> out;
+std::vector<parts::ImageSize> contents_of(const plugin::Images& images) {
+  std::vector<parts::ImageSize> out;
   for (const auto& meta : images.meta) out.push_back({meta.content_height, meta.content_width});
   return out;
 }
@@ -36,7 +36,7 @@ Box in_image(const plugin::ImageMeta& meta, const float* xyxy) {
   return out.width() >= 1 && out.height() >= 1 ? out : Box{};
 }
 
-std::vector<ImageProposals::One> collect(const two_stage::Proposals& proposals, const plugin::ImageMeta& meta) {
+std::vector<ImageProposals::One> collect(const parts::Proposals& proposals, const plugin::ImageMeta& meta) {
   const auto plain = [](const torch::Tensor& t) { return t.to(torch::kCPU, torch::kFloat32).contiguous(); };
   const torch::Tensor boxes = plain(proposals.boxes), objectness = plain(proposals.logits.sigmoid());
   std::vector<ImageProposals::One> out;
@@ -49,17 +49,17 @@ std::vector<ImageProposals::One> collect(const two_stage::Proposals& proposals, 
 
 }  // namespace
 
-std::shared_ptr<frcnn::ProposalNetwork> make_proposal_network(const ProposalSettings& settings) {
-  frcnn::ProposalNetworkOptions options;
-  options.backbone = {settings.backbone, settings.width, frcnn::norm_kind(settings.norm), 1e-5};
+std::shared_ptr<parts::ProposalNetwork> make_proposal_network(const ProposalSettings& settings) {
+  parts::ProposalNetworkOptions options;
+  options.backbone = {settings.backbone, settings.width, parts::norm_kind(settings.norm), 1e-5};
   options.trainable_layers = settings.norm == "frozen" ? 3 : 5;
   options.pyramid_channels = settings.pyramid;
   options.anchors.sizes.clear();
   for (int level = 0; level < 5; ++level) options.anchors.sizes.push_back({settings.anchor * (1 << level)});
-  return std::make_shared<frcnn::ProposalNetwork>(options);
+  return std::make_shared<parts::ProposalNetwork>(options);
 }
 
-std::shared_ptr<frcnn::ProposalNetwork> train_proposal_network(const Dataset& data, const ProposalSettings& settings,
+std::shared_ptr<parts::ProposalNetwork> train_proposal_network(const Dataset& data, const ProposalSettings& settings,
                                                                std::uint64_t seed, const torch::Device& device,
                                                                int threads, const std::string& name,
                                                                const NetworkProgress& progress) {
@@ -68,7 +68,7 @@ std::shared_ptr<frcnn::ProposalNetwork> train_proposal_network(const Dataset& da
   if (settings.training.weights.empty()) start_without_residuals(*network);
   load_start_weights(*network, settings.training, name, progress);
   network->to(device);
-  two_stage::RpnLossOptions options;
+  parts::RpnLossOptions options;
   options.sampler.per_image = settings.sample;
   BatchSettings loading;
   loading.augment.flip_x = 0.5;
@@ -80,21 +80,21 @@ std::shared_ptr<frcnn::ProposalNetwork> train_proposal_network(const Dataset& da
         const Batch batch = make_batch(data, which, settings.input, loading);
         ++loading.epoch;  // so that an image is mirrored anew
         const auto scene = network->forward(batch.images.pixels.to(device), contents_of(batch.images));
-        const frcnn::Labels labels =
-            frcnn::labels_of(*scene, batch.targets.boxes.to(device), batch.targets.image_index.to(device), {});
-        const auto sample = two_stage::sample_anchors(scene->rpn, labels.boxes, labels.begin, options);
-        const auto loss = two_stage::rpn_loss(scene->rpn, sample, labels.boxes, {}, options);
+        const parts::Labels labels =
+            parts::labels_of(*scene, batch.targets.boxes.to(device), batch.targets.image_index.to(device), {});
+        const auto sample = parts::sample_anchors(scene->rpn, labels.boxes, labels.begin, options);
+        const auto loss = parts::rpn_loss(scene->rpn, sample, labels.boxes, {}, options);
         return loss.objectness + loss.boxes;
       },
       progress);
   return network;
 }
 
-std::shared_ptr<const ImageProposals> propose_everywhere(frcnn::ProposalNetwork& network, const Dataset& data,
+std::shared_ptr<const ImageProposals> propose_everywhere(parts::ProposalNetwork& network, const Dataset& data,
                                                          const ProposeSettings& settings, const torch::Device& device,
                                                          const std::string& name, const NetworkProgress& progress) {
   network.eval();
-  two_stage::ProposalOptions limits;
+  parts::ProposalOptions limits;
   limits.after_suppression = settings.most;
   limits.nms_iou = settings.nms;
   const auto count = static_cast<std::size_t>(data.size());
@@ -113,7 +113,7 @@ std::shared_ptr<const ImageProposals> propose_everywhere(frcnn::ProposalNetwork&
                     loading.threads = 1;
                     const Batch batch = make_batch(data, which, settings.input, loading);
                     const auto scene = network.forward(batch.images.pixels.to(device), contents_of(batch.images));
-                    const auto proposals = two_stage::propose(scene->rpn, scene->sizes, limits);
+                    const auto proposals = parts::propose(scene->rpn, scene->sizes, limits);
                     for (std::size_t b = 0; b < proposals.size(); ++b) {
                       const auto& meta = batch.images.meta[b];
                       found[static_cast<std::size_t>(meta.index)] = collect(proposals[b], meta);

@@ -2,20 +2,20 @@
 
 #include <memory>
 
+#include "data/dataset.h"
 #include "networks/fit.h"
-#include "shapes/dataset.h"
 #include "synth/network_hand.h"
 
-namespace frcnn {
+namespace parts {
 class ProposalNetwork;
 }
 
 namespace bdc::host {
 
-[[nodiscard]] std::shared_ptr<frcnn::ProposalNetwork> make_proposal_network(const ProposalSettings& settings);
+[[nodiscard]] std::shared_ptr<parts::ProposalNetwork> make_proposal_network(const ProposalSettings& settings);
 
 /// A region proposal network trained on the true boxes of all images, which are mirrored half of the time.
-[[nodiscard]] std::shared_ptr<frcnn::ProposalNetwork> train_proposal_network(
+[[nodiscard]] std::shared_ptr<parts::ProposalNetwork> train_proposal_network(
     const Dataset& data, const ProposalSettings& settings, std::uint64_t seed, const torch::Device& device, int threads,
     const std::string& name, const NetworkProgress& progress);
 
@@ -28,7 +28,7 @@ struct ProposeSettings {
 /// What the network sees in every image: the `most` best proposals after suppression, in pixels of the image, to
 /// hundredths, at least a pixel each way. The network is left as it is used: in evaluation mode.
 [[nodiscard]] std::shared_ptr<const ImageProposals> propose_everywhere(
-    frcnn::ProposalNetwork& network, const Dataset& data, const ProposeSettings& settings, const torch::Device& device,
+    parts::ProposalNetwork& network, const Dataset& data, const ProposeSettings& settings, const torch::Device& device,
     const std::string& name, const NetworkProgress& progress);
 
 }  // namespace bdc::host

@@ -5,14 +5,14 @@
 
 #include <cmath>
 
-#include "app/user_error.h"
 #include "bdc/base/atomic_file.h"
-#include "files/file_checksum.h"
-#include "frcnn/proposal_network.h"
+#include "bdc/base/file_checksum.h"
+#include "bdc/base/text.h"
+#include "bdc/base/user_error.h"
+#include "engine/checkpoint.h"
+#include "engine/safetensors.h"
 #include "networks/region_proposals.h"
-#include "text/nearest.h"
-#include "train/checkpoint.h"
-#include "train/safetensors.h"
+#include "parts/proposal_network.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;

@@ -9,7 +9,7 @@
 #include "networks/classifier.h"
 #include "synth/network_settings.h"
 
-namespace frcnn {
+namespace parts {
 class ProposalNetwork;
 }
 
@@ -21,7 +21,7 @@ struct TrainedSkill {
   std::vector<std::string> classes;  ///< names, without background
   std::vector<double> counts;        ///< SkillSource::counts
   Classifier classifier;
-  std::shared_ptr<frcnn::ProposalNetwork> rpn;
+  std::shared_ptr<parts::ProposalNetwork> rpn;
 };
 
 /// Whether the folder holds networks of that skill, sound or not. Throws UserError (exit 3) when the skill's name

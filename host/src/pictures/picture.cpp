@@ -1,12 +1,13 @@
 #include "pictures/picture.h"
+#include "bdc/base/atomic_file.h"
 
 #include <algorithm>
 #include <cmath>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "app/user_error.h"
-#include "config/json_file.h"
+#include "bdc/base/user_error.h"
+#include "files/json_file.h"
 #include "files/outputs.h"
 
 namespace bdc::host {

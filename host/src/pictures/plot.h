@@ -1,31 +1,13 @@
 #pragma once
 
 #include <opencv2/core.hpp>
-#include <optional>
-#include <string>
-#include <utility>
 #include <vector>
+
+#include "show/chart.h"
 
 namespace bdc::host {
 
-struct PlotLine {
-  std::string name;
-  std::vector<double> x, y;  ///< points that are not finite are left out
-  /// A class: the line is drawn in its colour. Otherwise its place in the plot decides.
-  std::optional<std::size_t> label = {};
-};
-
-struct Plot {
-  std::string title, x_label, y_label;
-  std::vector<PlotLine> lines;
-  std::optional<std::pair<double, double>> y_range;  ///< otherwise from the data
-  bool whole_x = false;                              ///< ticks of x at whole numbers only
-};
-
 /// Line charts side by side, each with axes, round ticks, a grid and, to the right of it, a legend. RGB.
 [[nodiscard]] cv::Mat draw_plots(const std::vector<Plot>& plots);
-
-/// About `count` round numbers that cover low..high: 0, 0.2, 0.4...
-[[nodiscard]] std::vector<double> round_ticks(double low, double high, int count);
 
 }  // namespace bdc::host

@@ -1,4 +1,5 @@
 #include "synth/crowd_spec.h"
+#include "bdc/base/text.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,11 +7,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "app/user_error.h"
 #include "bdc/base/error.h"
-#include "config/json_section.h"
+#include "bdc/base/nearest.h"
+#include "bdc/base/user_error.h"
+#include "files/json_section.h"
 #include "synth/network_settings.h"
-#include "text/nearest.h"
 
 namespace bdc::host {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/json_file.h"
+#include "files/json_file.h"
 #include "synth/parametric_hand.h"
 
 namespace bdc::host {

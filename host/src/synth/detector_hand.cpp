@@ -1,9 +1,9 @@
 #include "synth/detector_hand.h"
 
 #include "bdc/base/error.h"
+#include "bdc/crowd/clip_to_image.h"
 #include "bdc/crowd/coco.h"
-#include "config/json_file.h"
-#include "data/clip_to_image.h"
+#include "files/json_file.h"
 
 namespace bdc::host {
 namespace {

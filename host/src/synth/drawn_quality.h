@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bdc/crowd/crowd_data.h"
-#include "config/json_file.h"
+#include "files/json_file.h"
 
 namespace bdc::host {
 

@@ -2,9 +2,9 @@
 
 #include <ostream>
 
+#include "bdc/base/table.h"
 #include "bdc/metrics/measured_annotators.h"
 #include "synth/drawn_quality.h"
-#include "text/table.h"
 
 namespace bdc::host {
 

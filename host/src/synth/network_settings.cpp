@@ -1,7 +1,7 @@
 #include "synth/network_settings.h"
 
-#include "config/json_section.h"
-#include "text/nearest.h"
+#include "bdc/base/text.h"
+#include "files/json_section.h"
 
 namespace bdc::host {
 namespace {

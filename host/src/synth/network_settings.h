@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "config/json_file.h"
+#include "files/json_file.h"
 
 namespace bdc::host {
 

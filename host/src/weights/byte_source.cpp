@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "app/user_error.h"
+#include "bdc/base/user_error.h"
 
 namespace bdc::host {
 

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "app/user_error.h"
-#include "text/nearest.h"
+#include "bdc/base/text.h"
+#include "bdc/base/user_error.h"
 #include "weights/little_endian.h"
 
 namespace bdc::host {

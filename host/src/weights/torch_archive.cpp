@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "text/nearest.h"
+#include "bdc/base/text.h"
 #include "weights/torch_pickle.h"
 
 namespace bdc::host {

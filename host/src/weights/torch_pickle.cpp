@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
-#include "app/user_error.h"
-#include "text/nearest.h"
+#include "bdc/base/text.h"
+#include "bdc/base/user_error.h"
 
 namespace bdc::host {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "text/nearest.h"
-#include "weights/crc32.h"
+#include "bdc/base/crc32.h"
+#include "bdc/base/text.h"
 #include "weights/little_endian.h"
 
 namespace bdc::host {

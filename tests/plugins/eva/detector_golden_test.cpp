@@ -1,13 +1,15 @@
 // The whole detector against the original. The original forgets the weights in the first stage, gives background
-// regions the weight of the target nearest to them, leaves the proposals' loss unweighted, and suppresses class by
-// class. Ours does none of this, so the tests imitate it from our parts; everything else is our own.
+// regions the weight of the target nearest to them and leaves the proposals' loss unweighted. Ours does none of this,
+// so the tests imitate it from our parts; everything else is our own.
 #include <torch/csrc/autograd/autograd.h>
 
+#include <deque>
 #include <map>
 
+#include "eva/decode.h"
+#include "eva/detector.h"
+#include "parts/soft_losses.h"
 #include "plugins/eva/golden_eva.h"
-#include "two_stage/soft_losses.h"
-#include "two_stage/suppression.h"
 
 namespace eva_golden {
 namespace {
@@ -18,6 +20,7 @@ using eva::TrainedStage;
 using golden::expect_summary;
 using golden::numbers;
 using golden::relative;
+using golden::rows_of;
 
 /// The file has no float64 run of whole detectors, so its rule (20 times what float32 and float64 differ by) is applied
 /// to our own two runs; at least 2e-5 of the largest sample. The sine weights are of rank 2 and make norms divide by
@@ -28,18 +31,15 @@ double tolerance(const Tensor& ours, const Tensor& in_float64, const json& summa
   return std::max(20 * (ours.detach() - in_float64.detach()).abs().max().item<double>(), 2e-5 * largest);
 }
 
-std::int64_t rows_of(const json& list) {
-  return static_cast<std::int64_t>(list.size());
-}
-
 void expect_boxes(const Tensor& ours, const json& rows, const std::string& what) {
-  const Tensor expected = numbers(rows, {rows_of(rows), 4});
+  const Tensor expected = golden::boxes(rows);
   ASSERT_GE(ours.size(0), expected.size(0)) << what;
+  if (expected.size(0) == 0) return;
   EXPECT_LE((ours.slice(0, 0, expected.size(0)) - expected).abs().max().item<double>(), 1e-2) << what;
 }
 
 TEST(EvaFile, NamesShapesOrderAndConstantsAreThoseOfTheOfficialCheckpoint) {
-  eva::Network net(network_options(file()));
+  eva::Network net(settings().network);
   std::map<std::string, Tensor> ours;
   std::vector<std::string> order, theirs;
   for (const auto& item : net.named_parameters()) {
@@ -65,7 +65,7 @@ TEST(EvaFile, NamesShapesOrderAndConstantsAreThoseOfTheOfficialCheckpoint) {
 }
 
 TEST(EvaFile, WeightRulesGiveTheExampleValues) {
-  eva::Network net(network_options(file()));
+  eva::Network net(settings().network);
   for (const auto& [rule, examples] : file().at("weights_rule_examples").items()) {
     golden::fill(net, rule, file());
     const auto all = net.named_parameters();
@@ -79,118 +79,137 @@ TEST(EvaFile, WeightRulesGiveTheExampleValues) {
   }
 }
 
-TEST(EvaMini, BoxCodesAreTheOriginals) {
-  const json& mini = file().at("mini").at("box2box");
-  const auto coder = eva::stage_coder(0);
-  const Tensor from = numbers(mini.at("src"), {2, 4}), to = numbers(mini.at("dst"), {2, 4});
-  const Tensor codes = coder.encode(to, from);
-  EXPECT_LE((codes - numbers(mini.at("deltas"), {2, 4})).abs().max().item<double>(), 1e-5);
-  expect_boxes(coder.decode(codes, from).squeeze(1), mini.at("apply"), "decoded");
-  const Tensor wild = coder.decode(numbers(mini.at("big_deltas"), {2, 4}), from).squeeze(1);
-  expect_boxes(wild, mini.at("apply_big_clamped_log(1000/16)"), "clamped");
+TEST(EvaFile, WhatTheFileFixesAndThePluginDoesNotOfferAsAnOptionIsTheSame) {
+  const json& config = file().at("config");
+  ASSERT_EQ(config.at("cascade_iou").size(), eva::kStages);
+  ASSERT_EQ(config.at("cascade_reg_weights").size(), eva::kStages);
+  for (std::size_t s = 0; s < eva::kStages; ++s) {
+    EXPECT_EQ(eva::kStageIou[s], config["cascade_iou"][s].get<double>());
+    EXPECT_EQ(eva::stage_coder(s).weights, (config["cascade_reg_weights"][s].get<std::array<double, 4>>()));
+  }
+  const Tensor mean = numbers(config.at("pixel_mean")), deviation = numbers(config.at("pixel_std"));
+  const Tensor white = eva::normalised(torch::ones({1, 3, 1, 1}), {{1, 1}}).flatten();
+  EXPECT_TRUE(torch::allclose(white, (255 - mean) / deviation, 1e-6, 1e-6));
+  const auto published = eva::Detector::describe().detections, given = detection_limits();
+  EXPECT_EQ(published.min_score, given.min_score);
+  EXPECT_EQ(published.nms_iou, given.nms_iou);
+  EXPECT_EQ(published.max_per_image, given.max_per_image);
 }
 
-/// 0..255, whole numbers, by the rule "sine" or "hash".
-Tensor grey_image(const std::string& rule, const std::vector<std::int64_t>& shape, const std::string& name) {
+TEST(EvaMini, BoxCodesAreTheOriginals) {
+  const json& mini = file().at("mini").at("box2box");
+  parts::BoxCoder coder;
+  coder.weights = mini.at("weights").get<std::array<double, 4>>();
+  const Tensor from = numbers(mini.at("src")), to = numbers(mini.at("dst"));
+  const Tensor codes = coder.encode(to, from);
+  EXPECT_LE((codes - numbers(mini.at("deltas"))).abs().max().item<double>(), 1e-5);
+  expect_boxes(coder.decode(codes, from).squeeze(1), mini.at("apply"), "decoded");
+  const Tensor wild = coder.decode(numbers(mini.at("big_deltas")), from).squeeze(1);
+  expect_boxes(wild, golden::entry(mini, "apply_big").second, "clamped");
+}
+
+/// 0..255, whole numbers.
+Tensor grey_image(const golden::ImageRule& rule, const std::vector<std::int64_t>& shape, std::size_t k) {
   Tensor out = torch::empty(shape, torch::kFloat32);
-  const std::uint32_t crc = golden::crc32(name);
+  const std::uint32_t crc = golden::crc32(rule.name(k));
   for (std::int64_t i = 0; i < out.numel(); ++i) {
     out.data_ptr<float>()[i] =
-        static_cast<float>(rule == "sine" ? std::floor(255 * (0.5 + 0.5 * std::sin(0.013 * static_cast<double>(i))))
-                                          : static_cast<double>(golden::hashed(i, crc) >> 24));
+        static_cast<float>(rule.is_sine ? std::floor(255 * (0.5 + 0.5 * std::sin(0.013 * static_cast<double>(i))))
+                                        : static_cast<double>(golden::hashed(i, crc) >> 24));
   }
   return out;
 }
 
-/// A case with its network, its images and what the file says of its targets.
+/// Deviation of the noise that the original's results were re-run with, in grey levels.
+constexpr double kNoise = 2e-4;
+
+/// A case with its detector, its images and what the file says of its targets.
 struct Whole {
-  explicit Whole(std::size_t index, torch::ScalarType type = torch::kFloat32)
-      : data(file().at("full").at(index)), net(std::make_shared<eva::Network>(network_options(file()))) {
-    const json& config = file().at("config");
+  /// noise: 0 for none, otherwise the seed of some on the images.
+  explicit Whole(std::size_t index, torch::ScalarType type = torch::kFloat32, std::uint64_t noise = 0)
+      : data(file().at("full").at(index)), detector(settings()), loss(settings().loss) {
+    net = &dynamic_cast<eva::Network&>(detector.module());
+    classes = net->options().classes;
     golden::fill(*net, data.at("weights"), file());
-    const auto edge = config.at("img_size").get<std::int64_t>();
-    Tensor batch = torch::zeros({2, 3, edge, edge});
-    for (std::size_t b = 0; b < 2; ++b) {
-      const auto shape = data.at("image_shapes").at(b).get<std::vector<std::int64_t>>();
-      const Tensor grey = grey_image(data.at("weights"), shape, "image" + std::to_string(b));
+    const json& shapes = data.at("image_shapes");
+    const auto edge = file().at("config").at("img_size").get<std::int64_t>();
+    const golden::ImageRule rule(data.at("images"));
+    input.pixels = torch::zeros({rows_of(shapes), 3, edge, edge});
+    torch::manual_seed(noise);
+    for (std::size_t b = 0; b < shapes.size(); ++b) {
+      const auto shape = golden::integers(shapes[b]);
+      Tensor grey = grey_image(rule, shape, b);
+      if (noise != 0) grey = grey + kNoise * torch::randn_like(grey);
       images.push_back({shape[1], shape[2]});
-      batch[static_cast<std::int64_t>(b)].slice(1, 0, shape[1]).slice(2, 0, shape[2]).copy_(grey / 255);
+      input.pixels[static_cast<std::int64_t>(b)].slice(1, 0, shape[1]).slice(2, 0, shape[2]).copy_(grey / 255);
+      input.meta.push_back({static_cast<std::int64_t>(b), shape[2], shape[1], shape[2], shape[1], {}});
     }
-    pixels = eva::normalised(batch, images);
-    std::vector<Tensor> box, label, prob, weight;
+    pixels = eva::normalised(input.pixels, images);
+    std::vector<Tensor> box, label, prob, weight, image;
     begin.push_back(0);
     for (const auto& one : data.at("targets")) {
       const std::int64_t n = rows_of(one.at("boxes"));
-      box.push_back(numbers(one.at("boxes"), {n, 4}));
-      label.push_back(torch::tensor(one.at("gt_classes").get<std::vector<std::int64_t>>()));
-      prob.push_back(numbers(one.at("soft_21_last_is_background"), {n, 21}));
+      box.push_back(golden::boxes(one.at("boxes")));
+      label.push_back(torch::tensor(golden::integers(one.at("gt_classes")), torch::kInt64));
+      prob.push_back(numbers(golden::entry(one, "soft_").second, {n, classes + 1}));
       weight.push_back(numbers(one.at("weights"), {n}));
-      image_index.push_back(torch::full({n}, static_cast<std::int64_t>(image_index.size()), torch::kInt64));
+      image.push_back(torch::full({n}, static_cast<std::int64_t>(begin.size()) - 1, torch::kInt64));
       begin.push_back(begin.back() + n);
     }
     boxes = torch::cat(box);
     labels = torch::cat(label);
-    EXPECT_EQ(torch::cat(prob).select(1, 20).abs().max().item<double>(), 0);
-    probs = torch::cat(prob).slice(1, 0, 20).contiguous();
+    EXPECT_EQ(torch::cat(prob).select(1, classes).abs().sum().item<double>(), 0) << "background comes last";
+    probs = torch::cat(prob).slice(1, 0, classes).contiguous();
     weights = torch::cat(weight);
+    image_index = torch::cat(image);
     net->to(type);
     for (Tensor* t : {&pixels, &boxes, &probs, &weights}) *t = t->to(type);
-    loss.proposals.before_suppression = config.at("pre_nms_topk").at(0);
-    loss.proposals.after_suppression = config.at("post_nms_topk").at(0);
-    test_proposals = loss.proposals;
-    test_proposals.before_suppression = config.at("pre_nms_topk").at(1);
-    test_proposals.after_suppression = config.at("post_nms_topk").at(1);
-    loss.rpn.sampler.per_image = config.at("rpn_batch");
-    loss.regions.sampler.per_image = config.at("roi_batch");
-    loss.rpn.sampler.permutation =
-        loss.regions.sampler.permutation = [](std::int64_t n) { return torch::arange(n, torch::kInt64); };
   }
 
   [[nodiscard]] std::vector<Tensor> fixed_proposals() const {
     std::vector<Tensor> out;
-    for (const auto& one : data.at("fixed_proposals")) {
-      out.push_back(numbers(one, {rows_of(one), 4}).to(boxes.scalar_type()));
-    }
+    for (const auto& one : data.at("fixed_proposals")) out.push_back(golden::boxes(one).to(boxes.scalar_type()));
     return out;
   }
 
   const json& data;
-  std::shared_ptr<eva::Network> net;
-  Tensor pixels, boxes, labels, probs, weights;
-  std::vector<two_stage::ImageSize> images;
-  std::vector<Tensor> image_index;
+  eva::Detector detector;
+  eva::Network* net;  ///< the detector's
+  std::int64_t classes;
+  bdc::plugin::Images input;
+  std::vector<parts::ImageSize> images;
+  Tensor pixels;  ///< normalised
+  Tensor boxes, labels, probs, weights, image_index;
   std::vector<std::int64_t> begin;
   eva::LossOptions loss;
-  two_stage::ProposalOptions test_proposals;
 };
 
-/// The original's detections from our verdict: every class of a box by itself, suppressed class by class.
-void expect_detections(const eva::Verdict& verdict, const json& images, const json& config) {
-  const Tensor mean = verdict.mean_probs().slice(1, 0, 20);
+/// verdict: what the cascade says of the proposals that the detections were made of.
+void expect_detections(const bdc::plugin::Detections& ours, const eva::Verdict& verdict, const json& images) {
   Tensor logits = torch::zeros_like(verdict.logits[0]);
-  for (const Tensor& stage : verdict.logits) logits = logits + stage / 3;
+  for (const Tensor& stage : verdict.logits) logits = logits + stage / static_cast<double>(verdict.logits.size());
+  ASSERT_EQ(verdict.begin.size(), images.size() + 1);
   for (std::size_t b = 0; b < images.size(); ++b) {
+    SCOPED_TRACE("image " + std::to_string(b));
     const json& expected = images[b];
-    const Tensor probs = mean.slice(0, verdict.begin[b], verdict.begin[b + 1]);
-    const Tensor likely = (probs > config.at("test_score_thresh").get<double>()).nonzero();
-    const Tensor row = likely.select(1, 0), group = likely.select(1, 1);
-    const Tensor boxes = verdict.boxes.slice(0, verdict.begin[b]).index_select(0, row),
-                 scores = probs.index({row, group});
-    const Tensor keep = two_stage::suppress_in_groups(boxes, scores, group, config.at("test_nms_thresh"))
-                            .slice(0, 0, config.at("test_topk_per_image").get<std::int64_t>());
-    EXPECT_EQ(keep.size(0), expected.at("n").get<std::int64_t>());
-    const auto classes = expected.at("pred_classes").get<std::vector<std::int64_t>>();
-    const auto given = static_cast<std::int64_t>(classes.size());
-    ASSERT_GE(keep.size(0), given);
-    ASSERT_GT(given, 0);
-    expect_boxes(boxes.index_select(0, keep), expected.at("pred_boxes"), "image " + std::to_string(b));
-    EXPECT_TRUE(torch::equal(group.index_select(0, keep).slice(0, 0, given), torch::tensor(classes)));
-    const Tensor wanted = numbers(expected.at("scores"), {given});
-    EXPECT_LE((scores.index_select(0, keep).slice(0, 0, given) - wanted).abs().max().item<double>(), 1e-5);
-    const std::int64_t some = rows_of(expected.at("logits_first10"));
-    const Tensor ours = logits.slice(0, verdict.begin[b]).index_select(0, row.index_select(0, keep)).slice(1, 0, 20);
-    const Tensor theirs = numbers(expected.at("logits_first10"), {some, 20});
-    EXPECT_LE((ours.slice(0, 0, some) - theirs).abs().max().item<double>(), 1e-4);
+    const Tensor mine = (ours.image_index == static_cast<std::int64_t>(b)).nonzero().squeeze(1);
+    EXPECT_EQ(mine.size(0), expected.at("n").get<std::int64_t>());
+    const std::int64_t given = rows_of(expected.at("pred_classes"));
+    ASSERT_GE(mine.size(0), given);
+    if (given == 0) continue;
+    const Tensor rows = mine.slice(0, 0, given), boxes = ours.boxes.index_select(0, rows);
+    expect_boxes(boxes, expected.at("pred_boxes"), "boxes");
+    EXPECT_EQ(golden::integers(ours.labels.index_select(0, rows)), golden::integers(expected.at("pred_classes")));
+    const Tensor wanted = numbers(expected.at("scores"));
+    EXPECT_LE((ours.scores.index_select(0, rows) - wanted).abs().max().item<double>(), 1e-5);
+
+    const Tensor theirs = numbers(golden::entry(expected, "logits_first").second);
+    const Tensor regions = verdict.boxes.slice(0, verdict.begin[b], verdict.begin[b + 1]);
+    const Tensor apart = (boxes.slice(0, 0, theirs.size(0)).unsqueeze(1) - regions.unsqueeze(0)).abs().sum(2);
+    const auto [distance, region] = apart.min(1);
+    EXPECT_EQ(distance.max().item<double>(), 0) << "a detection's box is that of a region";
+    const Tensor of_regions = logits.index_select(0, region + verdict.begin[b]).slice(1, 0, theirs.size(1));
+    EXPECT_LE((of_regions - theirs).abs().max().item<double>(), 1e-4);
   }
 }
 
@@ -205,7 +224,9 @@ TEST_P(EvaWhole, InputsPyramidProposalsAndDetectionsAreTheOriginals) {
   const auto features = c.net->forward(c.pixels, c.images);
   Whole wide(GetParam(), torch::kFloat64);
   const auto exact = wide.net->forward(wide.pixels, wide.images);
-  for (std::size_t l = 0; l < 5; ++l) {
+  ASSERT_EQ(features->levels.size(), eval.at("pyramid").size());
+  ASSERT_EQ(features->raw.objectness.size(), eval.at("rpn_objectness").size());
+  for (std::size_t l = 0; l < features->levels.size(); ++l) {
     const std::string name = "p" + std::to_string(l + 2);
     const auto matches = [&](const Tensor& ours, const Tensor& in_float64, const json& summary,
                              const std::string& what) {
@@ -215,69 +236,82 @@ TEST_P(EvaWhole, InputsPyramidProposalsAndDetectionsAreTheOriginals) {
     matches(features->raw.objectness[l], exact->raw.objectness[l], eval.at("rpn_objectness").at(l), "objectness");
     matches(features->raw.deltas[l], exact->raw.deltas[l], eval.at("rpn_deltas").at(l), "deltas");
   }
-  expect_boxes(features->rpn.anchors, eval.at("anchors_p2_first6"), "anchors of p2");
-  const auto& level = features->rpn.level;
-  expect_boxes(features->rpn.anchors.slice(0, level[0] + level[1] + level[2]), eval.at("anchors_p5_first6"),
-               "anchors of p5");
+  std::int64_t first = 0;
+  for (std::size_t l = 0; l < features->rpn.level.size(); ++l) {
+    const std::string key = "anchors_p" + std::to_string(l + 2) + "_first";
+    for (const auto& [name, rows] : eval.items()) {
+      if (name.compare(0, key.size(), key) == 0) expect_boxes(features->rpn.anchors.slice(0, first), rows, name);
+    }
+    first += features->rpn.level[l];
+  }
 
-  const auto proposals = two_stage::propose(features->rpn, c.images, c.test_proposals);
-  for (std::size_t b = 0; b < 2; ++b) {
+  const auto proposals = parts::propose(features->rpn, c.images, settings().test_proposals);
+  ASSERT_EQ(proposals.size(), eval.at("proposals").size());
+  for (std::size_t b = 0; b < proposals.size(); ++b) {
     const json& expected = eval.at("proposals").at(b);
     EXPECT_EQ(proposals[b].boxes.size(0), expected.at("n").get<std::int64_t>());
     expect_boxes(proposals[b].boxes, expected.at("boxes"), "proposals");
-    const std::int64_t given = rows_of(expected.at("objectness_logits"));
-    const Tensor logits = numbers(expected.at("objectness_logits"), {given});
-    EXPECT_LE((proposals[b].logits.slice(0, 0, given) - logits).abs().max().item<double>(), 1e-5);
+    const Tensor logits = numbers(expected.at("objectness_logits"));
+    EXPECT_LE((proposals[b].logits.slice(0, 0, logits.size(0)) - logits).abs().max().item<double>(), 1e-5);
   }
+  const auto limits = detection_limits();
   if (eval.at("detections").is_object()) {
-    ASSERT_TRUE(eval.at("detections").contains("omitted"));
-    ASSERT_EQ(c.data.at("weights"), "sine") << "only ties of the sine weights are left out";
+    golden::expect_tie(eval.at("detections"), c.data);
   } else {
-    expect_detections(judge(*c.net, *features, boxes_of(proposals)), eval.at("detections"), file().at("config"));
+    const auto activations = c.detector.forward(c.input);
+    expect_detections(c.detector.decode_detections(*activations, limits), judge(*c.net, *features, boxes_of(proposals)),
+                      eval.at("detections"));
   }
-  expect_detections(judge(*c.net, *features, c.fixed_proposals()), eval.at("detections_from_fixed_proposals"),
-                    file().at("config"));
+  const auto fixed = c.fixed_proposals();
+  expect_detections(eva::detections(*c.net, *features, fixed, limits), judge(*c.net, *features, fixed),
+                    eval.at("detections_from_fixed_proposals"));
 }
 
 /// The original's losses of the stages from ours, with its weights.
 std::vector<eva::StageLoss> imitation(const Whole& c, const std::vector<TrainedStage>& stages, bool soft, bool weighted,
                                       const json& expected) {
   std::vector<eva::StageLoss> out;
-  const Tensor probs = soft ? c.probs : torch::one_hot(c.labels, 20).to(c.probs.scalar_type());
+  const Tensor probs = soft ? c.probs : torch::one_hot(c.labels, c.classes).to(c.probs.scalar_type());
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const TrainedStage& stage = stages[s];
     const auto& begin = stage.regions.begin;
     Tensor trust;
     if (weighted && s > 0) {
       std::vector<Tensor> parts;
-      for (std::size_t b = 0; b < 2; ++b) {
-        const Tensor iou = two_stage::iou_matrix(c.boxes.slice(0, c.begin[b], c.begin[b + 1]),
-                                                 stage.regions.boxes.slice(0, begin[b], begin[b + 1]));
-        parts.push_back(c.weights.index_select(0, iou.argmax(0) + c.begin[b]));
+      for (std::size_t b = 0; b < c.images.size(); ++b) {
         const auto& row = expected.at("stages").at(s).at("weights").at(b);
+        if (c.begin[b] == c.begin[b + 1]) {  // no target, so nobody's weight
+          const Tensor one = torch::ones({begin[b + 1] - begin[b]}, c.weights.options());
+          parts.push_back(row.is_array() ? numbers(row, {rows_of(row)}).to(one.scalar_type()) : one);
+          continue;
+        }
+        const Tensor iou = parts::iou_matrix(c.boxes.slice(0, c.begin[b], c.begin[b + 1]),
+                                             stage.regions.boxes.slice(0, begin[b], begin[b + 1]));
+        parts.push_back(c.weights.index_select(0, iou.argmax(0) + c.begin[b]));
         EXPECT_TRUE(torch::allclose(parts.back().to(torch::kFloat32), numbers(row, {rows_of(row)}))) << "stage " << s;
       }
       trust = torch::cat(parts);
     } else {
       EXPECT_FALSE(expected.at("stages").at(s).contains("weights"));
     }
-    out.push_back(stage_loss(s, stage, two_stage::region_classes(probs, stage.regions.target, 20), trust, c.boxes));
+    out.push_back(stage_loss(s, stage, parts::region_classes(probs, stage.regions.target, c.classes), trust, c.boxes));
   }
   return out;
 }
 
 void expect_stages(const Whole& c, const std::vector<TrainedStage>& stages, const std::vector<TrainedStage>& exact,
                    const json& expected) {
+  const Tensor class_of = torch::cat({c.labels, torch::full({1}, c.classes, torch::kInt64)});  // background last
+  ASSERT_EQ(stages.size(), expected.size());
   for (std::size_t s = 0; s < stages.size(); ++s) {
     SCOPED_TRACE("stage " + std::to_string(s));
     const json& wanted = expected.at(s);
     const auto& regions = stages[s].regions;
-    for (std::size_t b = 0; b < 2; ++b) {
+    for (std::size_t b = 0; b < c.images.size(); ++b) {
       EXPECT_EQ(regions.begin[b + 1] - regions.begin[b], wanted.at("n_proposals_per_image").at(b).get<std::int64_t>());
       const Tensor target = regions.target.slice(0, regions.begin[b], regions.begin[b + 1]);
-      const Tensor classes =
-          torch::where(target < 0, torch::full_like(target, 20), c.labels.index_select(0, target.clamp_min(0)));
-      EXPECT_TRUE(torch::equal(classes, torch::tensor(wanted.at("gt_classes").at(b).get<std::vector<std::int64_t>>())));
+      const Tensor row = torch::where(target < 0, torch::full_like(target, c.labels.size(0)), target);
+      EXPECT_EQ(golden::integers(class_of.index_select(0, row)), golden::integers(wanted.at("gt_classes").at(b)));
       expect_summary(regions.boxes.slice(0, regions.begin[b], regions.begin[b + 1]), wanted.at("proposal_boxes").at(b),
                      1e-2, "regions");
     }
@@ -324,13 +358,17 @@ Gradients gradients_of(eva::Network& net, const Tensor& total, const json& expec
 }
 
 /// Within 1e-3, and where rounding turns an activation or the sign of a box error over, within 3 times what that does
-/// between our float32 and float64 runs; 20 times with the sine weights, where it changes gradients by up to a half.
-void expect_gradients(const Gradients& ours, const Gradients& in_float64, const json& expected, const Whole& c) {
-  const double factor = c.data.at("weights") == "sine" ? 20 : 3;
+/// to our own gradients: `others` are runs that differ from ours in nothing but rounding.
+void expect_gradients(const Gradients& ours, const Gradients& in_float64, const std::vector<Gradients>& others,
+                      const json& expected) {
   ASSERT_EQ(ours.size(), expected.size());
   for (const auto& [name, gradient] : ours) {
-    const double wanted = expected.at(name), rounding = (gradient - in_float64.at(name)).norm().item<double>();
-    EXPECT_NEAR(gradient.norm().item<double>(), wanted, std::max(1e-3 * wanted, factor * rounding)) << name;
+    double rounding = (gradient - in_float64.at(name)).norm().item<double>();
+    for (const Gradients& other : others) {
+      rounding = std::max(rounding, (other.at(name) - in_float64.at(name)).norm().item<double>());
+    }
+    const double wanted = expected.at(name);
+    EXPECT_NEAR(gradient.norm().item<double>(), wanted, std::max(1e-3 * wanted, 3 * rounding)) << name;
   }
 }
 
@@ -342,65 +380,97 @@ struct Step {
     const bool soft = kind.find("soft") == 0, weighted = golden::ends_with(kind, "_weighted"), own = proposals.empty();
     anchors = sample_anchors(features.rpn, c.boxes, c.begin, c.loss.rpn);
     stages = training_stages(*c.net, features,
-                             own ? boxes_of(two_stage::propose(features.rpn, c.images, c.loss.proposals)) : proposals,
+                             own ? boxes_of(parts::propose(features.rpn, c.images, c.loss.proposals)) : proposals,
                              c.boxes, c.begin, c.loss.regions);
     const auto rpn = own ? rpn_loss(features.rpn, anchors, c.boxes, {}, c.loss.rpn)
-                         : two_stage::RpnLoss{torch::zeros({}), torch::zeros({})};
+                         : parts::RpnLoss{torch::zeros({}), torch::zeros({})};
     terms = total_loss(imitation(c, stages, soft, weighted, expected), rpn);
-    if (!own) terms.parts.resize(6);  // the cascade alone
+    if (!own) terms.parts.resize(2 * eva::kStages);  // the cascade alone
     gradients = gradients_of(*c.net, terms.total, expected.at("grad_l2"));
   }
-  two_stage::AnchorSample anchors;
+  parts::AnchorSample anchors;
   std::vector<TrainedStage> stages;
   bdc::plugin::LossTerms terms;
   Gradients gradients;
 };
 
+/// A case in runs that differ in nothing but rounding. The sine weights are of rank 2, so that activations that ought
+/// to be 0 are rounding: which of them pass and which do not is a tie, and every machine and number of threads decides
+/// it anew. What such a decision does to a gradient is measured with the noise that the original's labels are stable
+/// under.
+struct Runs {
+  explicit Runs(std::size_t index) : own(index), wide(index, torch::kFloat64) {
+    constexpr std::uint64_t kNoisy = 4;
+    if (own.data.at("weights") == "sine") {
+      for (std::uint64_t seed = 1; seed <= kNoisy; ++seed) noisy.emplace_back(index, torch::kFloat32, seed);
+    }
+    features = own.net->forward(own.pixels, own.images);
+    exact = wide.net->forward(wide.pixels, wide.images);
+    for (Whole& w : noisy) others.push_back(w.net->forward(w.pixels, w.images));
+  }
+  /// Gradients of the noisy runs.
+  [[nodiscard]] std::vector<Gradients> noisy_gradients(const std::vector<Tensor>& proposals, const std::string& kind,
+                                                       const json& expected) {
+    std::vector<Gradients> out;
+    for (std::size_t i = 0; i < noisy.size(); ++i) {
+      out.push_back(Step(noisy[i], *others[i], proposals, kind, expected).gradients);
+    }
+    return out;
+  }
+  Whole own, wide;
+  std::deque<Whole> noisy;
+  std::unique_ptr<eva::Features> features, exact;
+  std::vector<std::unique_ptr<eva::Features>> others;
+};
+
 TEST_P(EvaWhole, RegionsLossesAndGradientsAreTheOriginals) {
-  Whole c(GetParam()), wide(GetParam(), torch::kFloat64);
-  const auto features = c.net->forward(c.pixels, c.images), exact = wide.net->forward(wide.pixels, wide.images);
-  const std::int64_t anchors = features->rpn.anchors.size(0);
+  Runs runs(GetParam());
+  Whole &c = runs.own, &wide = runs.wide;
+  const eva::Features &features = *runs.features, &exact = *runs.exact;
+  const std::int64_t anchors = features.rpn.anchors.size(0);
   for (const auto& [kind, expected] : c.data.at("train").at("full_model").items()) {
     SCOPED_TRACE(kind);
-    const Step step(c, *features, {}, kind, expected), in_float64(wide, *exact, {}, kind, expected);
-    for (std::int64_t b = 0; b < 2; ++b) {
+    const Step step(c, features, {}, kind, expected), in_float64(wide, exact, {}, kind, expected);
+    ASSERT_EQ(expected.at("rpn_label_counts").size(), c.images.size());
+    for (std::int64_t b = 0; b < rows_of(expected.at("rpn_label_counts")); ++b) {
       const json& counts = expected.at("rpn_label_counts").at(static_cast<std::size_t>(b));
       const auto in_image = [&](const Tensor& rows) {
         return rows.masked_select((rows >= b * anchors) & (rows < (b + 1) * anchors)) - b * anchors;
       };
-      EXPECT_TRUE(torch::equal(in_image(step.anchors.positive),
-                               torch::tensor(counts.at("pos_indices").get<std::vector<std::int64_t>>())));
+      EXPECT_EQ(golden::integers(in_image(step.anchors.positive)), golden::integers(counts.at("pos_indices")));
       EXPECT_EQ(in_image(step.anchors.negative).size(0), counts.at("neg").get<std::int64_t>());
     }
     expect_stages(c, step.stages, in_float64.stages, expected.at("stages"));
     expect_losses(step.terms, expected);
-    expect_gradients(step.gradients, in_float64.gradients, expected.at("grad_l2"), c);
+    const auto others = runs.noisy_gradients({}, kind, expected);
+    expect_gradients(step.gradients, in_float64.gradients, others, expected.at("grad_l2"));
     if (golden::ends_with(kind, "_weighted")) continue;
     SCOPED_TRACE("our own loss");  // where the original is right, it is the original's
-    const Tensor image = torch::cat(c.image_index), one = torch::ones_like(c.weights);
-    const auto ours = kind == "hard" ? hard_loss(*c.net, *features, {c.boxes, c.labels, image}, c.loss)
-                                     : soft_loss(*c.net, *features, {c.boxes, c.probs, one, image}, c.loss);
+    const Tensor one = torch::ones_like(c.weights);
+    const auto ours = kind == "hard" ? hard_loss(*c.net, features, {c.boxes, c.labels, c.image_index}, c.loss)
+                                     : soft_loss(*c.net, features, {c.boxes, c.probs, one, c.image_index}, c.loss);
     expect_losses(ours, expected);
-    expect_gradients(gradients_of(*c.net, ours.total, expected.at("grad_l2")), in_float64.gradients,
-                     expected.at("grad_l2"), c);
+    expect_gradients(gradients_of(*c.net, ours.total, expected.at("grad_l2")), in_float64.gradients, others,
+                     expected.at("grad_l2"));
   }
 }
 
 TEST_P(EvaWhole, TheCascadeOnGivenProposalsIsTheOriginals) {
-  Whole c(GetParam()), wide(GetParam(), torch::kFloat64);
-  const auto features = c.net->forward(c.pixels, c.images), exact = wide.net->forward(wide.pixels, wide.images);
-  for (const auto& [kind, expected] : c.data.at("train").at("fixed_proposals").items()) {
+  Runs runs(GetParam());
+  for (const auto& [kind, expected] : runs.own.data.at("train").at("fixed_proposals").items()) {
     SCOPED_TRACE(kind);
-    const Step step(c, *features, c.fixed_proposals(), kind, expected),
-        in_float64(wide, *exact, wide.fixed_proposals(), kind, expected);
-    expect_stages(c, step.stages, in_float64.stages, expected.at("stages"));
+    const auto given = runs.own.fixed_proposals();
+    const Step step(runs.own, *runs.features, given, kind, expected),
+        in_float64(runs.wide, *runs.exact, runs.wide.fixed_proposals(), kind, expected);
+    expect_stages(runs.own, step.stages, in_float64.stages, expected.at("stages"));
     expect_losses(step.terms, expected);
-    expect_gradients(step.gradients, in_float64.gradients, expected.at("grad_l2"), c);
+    expect_gradients(step.gradients, in_float64.gradients, runs.noisy_gradients(given, kind, expected),
+                     expected.at("grad_l2"));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, EvaWhole, ::testing::Values(0, 1),
-                         [](const auto& which) { return which.param == 0 ? "sine" : "hash"; });
+INSTANTIATE_TEST_SUITE_P(Golden, EvaWhole, ::testing::ValuesIn(golden::case_numbers(file().at("full"))),
+                         [](const auto& which) { return golden::case_name(file().at("full"), which.param); });
 
 }  // namespace
 }  // namespace eva_golden

@@ -3,14 +3,15 @@
 
 #include "frcnn/decode.h"
 #include "frcnn/loss.h"
+#include "parts/suppression.h"
 #include "plugins/frcnn/golden_frcnn.h"
-#include "two_stage/suppression.h"
 
 namespace frcnn_golden {
 namespace {
 
 TEST(FrcnnNames, NamesAndShapesAreTorchvisions) {
-  const auto net = network(file().at("cases").at(0).at("model_kwargs"));
+  const auto built = detector(file().at("cases").at(0).at("model_kwargs"));
+  torch::nn::Module* net = &built->module();
   std::map<std::string, std::vector<std::int64_t>> ours, theirs;
   for (const auto& item : net->named_parameters()) ours[item.key()] = item.value().sizes().vec();
   for (const auto& item : net->named_buffers()) ours[item.key()] = item.value().sizes().vec();
@@ -19,8 +20,19 @@ TEST(FrcnnNames, NamesAndShapesAreTorchvisions) {
   EXPECT_EQ(ours, theirs);
 }
 
+TEST(FrcnnNames, NormalisationAndPublishedLimitsAreTorchvisions) {
+  const Tensor mean = golden::numbers(file().at("image_mean_std").at(0)),
+               deviation = golden::numbers(file().at("image_mean_std").at(1));
+  EXPECT_TRUE(torch::allclose(parts::normalised(torch::ones({3, 1, 1})).flatten(), (1 - mean) / deviation, 1e-6, 1e-6));
+  const auto limits = frcnn::Detector::describe().detections;
+  EXPECT_EQ(limits.min_score, 0.05);
+  EXPECT_EQ(limits.nms_iou, 0.5);
+  EXPECT_EQ(limits.max_per_image, 100);
+}
+
 TEST(FrcnnNames, WeightRulesGiveTheExampleValues) {
-  const auto net = network(file().at("cases").at(0).at("model_kwargs"));
+  const auto built = detector(file().at("cases").at(0).at("model_kwargs"));
+  torch::nn::Module* net = &built->module();
   for (const auto& [rule, examples] : file().at("weights_rule_examples").items()) {
     golden::fill(*net, rule, file());
     std::map<std::string, Tensor> all;
@@ -46,50 +58,58 @@ TEST_P(FrcnnForward, TransformBackbonePyramidAndRpnAreTorchvisions) {
   torch::NoGradGuard no_grad;
   const auto input = c.net->input(c.pixels, c.contents);
   const json& sizes = c.data.at("transformed").at("image_sizes");
-  for (std::size_t b = 0; b < 2; ++b) {
+  ASSERT_EQ(input.sizes.size(), sizes.size());
+  for (std::size_t b = 0; b < sizes.size(); ++b) {
     EXPECT_EQ(input.sizes[b].height, sizes[b][0].get<std::int64_t>());
     EXPECT_EQ(input.sizes[b].width, sizes[b][1].get<std::int64_t>());
   }
   expect(input.pixels, c.data.at("transformed").at("tensor"), "transformed");
   const auto levels = c.net->body(input.pixels);
-  for (std::size_t l = 0; l < 4; ++l) {
+  ASSERT_EQ(levels.size(), c.data.at("body").size());
+  for (std::size_t l = 0; l < levels.size(); ++l) {
     const std::string name = "layer" + std::to_string(l + 1);
     expect(levels[l], c.data.at("body").at(name), name);
   }
   const auto pyramid = c.net->pyramid(levels);
-  const char* names[] = {"0", "1", "2", "3", "pool"};
-  for (std::size_t l = 0; l < 5; ++l) expect(pyramid[l], c.data.at("fpn").at(names[l]), names[l]);
+  ASSERT_EQ(pyramid.size(), c.data.at("fpn").size());
+  for (std::size_t l = 0; l < pyramid.size(); ++l) {
+    const std::string name = l + 1 == pyramid.size() ? "pool" : std::to_string(l);
+    expect(pyramid[l], c.data.at("fpn").at(name), name);
+  }
   const auto rpn = c.net->rpn(pyramid);
-  for (std::size_t l = 0; l < 5; ++l) {
+  ASSERT_EQ(rpn.objectness.size(), c.data.at("rpn_objectness").size());
+  for (std::size_t l = 0; l < rpn.objectness.size(); ++l) {
     expect(rpn.objectness[l], c.data.at("rpn_objectness").at(l), "objectness " + std::to_string(l));
     expect(rpn.deltas[l], c.data.at("rpn_bbox_deltas").at(l), "deltas " + std::to_string(l));
   }
   const auto scene = c.net->forward(c.pixels, c.contents);
   const json& anchors = c.data.at("anchors_image0");
   golden::expect_summary(scene->rpn.anchors, anchors, 0, "anchors");
-  EXPECT_TRUE(torch::equal(scene->rpn.anchors.slice(0, 0, 6), golden::numbers(anchors.at("first6"), {6, 4})));
+  const Tensor first = golden::boxes(golden::entry(anchors, "first").second);
+  EXPECT_TRUE(torch::equal(scene->rpn.anchors.slice(0, 0, first.size(0)), first));
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, FrcnnForward, ::testing::Values(0, 1), case_name);
+INSTANTIATE_TEST_SUITE_P(Golden, FrcnnForward, ::testing::ValuesIn(all_cases()), case_name);
 
 /// Expects the first rows of `ours` (n x 4) to be the given boxes within 0.01 pixels.
 void expect_boxes(const Tensor& ours, const json& rows) {
-  ASSERT_GE(ours.size(0), static_cast<std::int64_t>(rows.size()));
-  const Tensor theirs = golden::numbers(rows, {static_cast<std::int64_t>(rows.size()), 4});
+  const Tensor theirs = golden::boxes(rows);
+  ASSERT_GE(ours.size(0), theirs.size(0));
+  if (theirs.size(0) == 0) return;
   EXPECT_LE((ours.slice(0, 0, theirs.size(0)) - theirs).abs().max().item<double>(), 1e-2);
 }
 
 struct Seen {
-  Case c{1};  // the sine weights give ties here
+  Case c;
   std::unique_ptr<frcnn::Scene> scene;
-  std::vector<two_stage::Proposals> proposals;
+  std::vector<parts::Proposals> proposals;
   Tensor regions, image;
-  Seen() {
+  explicit Seen(std::size_t index) : c(index) {
     torch::NoGradGuard no_grad;
     scene = c.net->forward(c.pixels, c.contents);
-    proposals = two_stage::propose(scene->rpn, scene->sizes, c.proposals("test"));
+    proposals = parts::propose(scene->rpn, scene->sizes, c.proposals("test"));
     std::vector<Tensor> boxes, images;
-    for (std::size_t b = 0; b < 2; ++b) {
+    for (std::size_t b = 0; b < proposals.size(); ++b) {
       boxes.push_back(proposals[b].boxes);
       images.push_back(torch::full({boxes[b].size(0)}, static_cast<std::int64_t>(b), torch::kInt64));
     }
@@ -98,11 +118,22 @@ struct Seen {
   }
 };
 
-TEST(FrcnnRegions, ProposalsPooledFeaturesAndHeadsAreTorchvisions) {
-  Seen seen;
+class FrcnnRegions : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Golden, FrcnnRegions, ::testing::ValuesIn(cases_with_proposals()), case_name);
+
+TEST(FrcnnFile, ProposalsAreLeftOutOfTiesAlone) {
+  ASSERT_FALSE(cases_with_proposals().empty());
+  for (const json& c : file().at("cases")) {
+    if (!c.at("proposals_eval").is_array()) golden::expect_tie(c.at("proposals_eval"), c);
+  }
+}
+
+TEST_P(FrcnnRegions, ProposalsPooledFeaturesAndHeadsAreTorchvisions) {
+  Seen seen(GetParam());
   torch::NoGradGuard no_grad;
   ASSERT_TRUE(seen.c.data.at("proposals_order_fully_stable").get<bool>());
-  for (std::size_t b = 0; b < 2; ++b) {
+  ASSERT_EQ(seen.c.data.at("proposals_eval").size(), seen.c.images());
+  for (std::size_t b = 0; b < seen.c.images(); ++b) {
     const json& expected = seen.c.data.at("proposals_eval").at(b);
     EXPECT_EQ(seen.proposals[b].boxes.size(0), expected.at("n").get<std::int64_t>());
     expect_boxes(seen.proposals[b].boxes, expected.at("boxes"));
@@ -115,60 +146,64 @@ TEST(FrcnnRegions, ProposalsPooledFeaturesAndHeadsAreTorchvisions) {
   expect(out.codes, seen.c.data.at("box_regression"), "box codes");
 }
 
-/// A detection of every class of every proposal, as torchvision and the original make them from our parts. Ours makes
-/// one per proposal, of its likeliest class.
-struct PerClass {
-  Tensor boxes, scores, labels, logits;  // in the image's own frame, best first; labels 0..19
-};
-
-PerClass per_class(Seen& seen, std::int64_t b, double min_score, bool inside_classes, std::int64_t limit) {
-  const auto out = seen.c.net->look(*seen.scene, seen.regions, seen.image);
-  const Tensor mine = (seen.image == b).nonzero().squeeze(1);
-  const Tensor all = frcnn::region_coder().decode(out.codes.index_select(0, mine), seen.regions.index_select(0, mine));
-  const Tensor boxes =
-      two_stage::clip_to_image(all, seen.scene->sizes[static_cast<std::size_t>(b)]).slice(1, 1).reshape({-1, 4});
-  const Tensor scores = out.logits.index_select(0, mine).softmax(1).slice(1, 1).flatten();
-  const Tensor labels = torch::arange(20, torch::kInt64).repeat({mine.size(0)});
-  Tensor rows = (scores > min_score).nonzero().squeeze(1);
-  rows = rows.index_select(0, two_stage::rows_not_smaller(boxes.index_select(0, rows), 1e-2));
-  const auto of_rows = [&](const Tensor& t) { return t.index_select(0, rows); };
-  const Tensor group = inside_classes ? of_rows(labels) : torch::zeros_like(rows);
-  const Tensor kept = two_stage::suppress_in_groups(of_rows(boxes), of_rows(scores), group, 0.5);
-  rows = rows.index_select(0, kept.slice(0, 0, limit));
-  const Tensor image = torch::full({rows.size(0)}, b, torch::kInt64);
-  return {frcnn::from_network(of_rows(boxes), image, seen.scene->scale), of_rows(scores), of_rows(labels),
-          out.logits.index_select(0, mine).slice(1, 1).index_select(0, torch::floor_divide(rows, 20))};
-}
-
-void expect_detections(const PerClass& ours, const json& expected, std::int64_t first_label) {
-  ASSERT_EQ(ours.boxes.size(0), expected.at("n").get<std::int64_t>());
+/// boxes: n x 4 in the frame of the image.
+void expect_detections(const Tensor& boxes, const Tensor& scores, const Tensor& labels, const json& expected) {
+  ASSERT_EQ(boxes.size(0), expected.at("n").get<std::int64_t>());
   const auto count = expected.at("stable_prefix_rows").get<std::int64_t>();
-  ASSERT_EQ(count, static_cast<std::int64_t>(expected.at("boxes").size()));
-  expect_boxes(ours.boxes, expected.at("boxes"));
-  EXPECT_LE((ours.scores - golden::numbers(expected.at("scores"), {count})).abs().max().item<double>(), 1e-4);
-  EXPECT_TRUE(
-      torch::equal(ours.labels + first_label, torch::tensor(expected.at("labels").get<std::vector<std::int64_t>>())));
+  ASSERT_EQ(count, golden::rows_of(expected.at("boxes")));
+  if (count == 0) return;
+  expect_boxes(boxes, expected.at("boxes"));
+  const Tensor wanted = golden::numbers(expected.at("scores"), {count});
+  EXPECT_LE((scores.slice(0, 0, count) - wanted).abs().max().item<double>(), 1e-4);
+  EXPECT_EQ(golden::integers(labels.slice(0, 0, count)), golden::integers(expected.at("labels")));
 }
 
-TEST(FrcnnDetections, DetectionsPerClassAreTorchvisions) {
-  Seen seen;
+TEST_P(FrcnnRegions, DetectionsAreTorchvisions) {
+  Case c(GetParam());
   torch::NoGradGuard no_grad;
-  for (std::size_t b = 0; b < 2; ++b) {
-    expect_detections(per_class(seen, static_cast<std::int64_t>(b), 0.05, true, 100),
-                      seen.c.data.at("detections").at(b), 1);
+  const auto activations = c.detector->forward(c.input());
+  const auto found = c.detector->decode_detections(*activations, frcnn::Detector::describe().detections);
+  ASSERT_EQ(c.data.at("detections").size(), c.images());
+  for (std::size_t b = 0; b < c.images(); ++b) {
+    SCOPED_TRACE("image " + std::to_string(b));
+    const Tensor mine = (found.image_index == static_cast<std::int64_t>(b)).nonzero().squeeze(1);
+    expect_detections(found.boxes.index_select(0, mine), found.scores.index_select(0, mine),
+                      found.labels.index_select(0, mine) + 1, c.data["detections"][b]);  // theirs count from 1
   }
 }
 
-TEST(FrcnnDetections, DetectionsWithLogitsAreTheOriginals) {
-  Seen seen;
+/// What the original program shows to its consensus: a box of every class of every proposal, suppressed whatever the
+/// class. Ours shows one box per proposal.
+struct Shown {
+  Tensor boxes, scores, labels, logits;  // frame of the image, best first
+};
+
+Shown shown_by_the_original(Seen& seen, std::size_t b, double min_score, double nms_iou, std::int64_t limit) {
+  const auto all = frcnn::candidates(*seen.c.net, *seen.scene, seen.c.proposals("test"), min_score);
+  const auto mine = [&](const Tensor& t) { return t.slice(0, all.begin[b], all.begin[b + 1]); };
+  const Tensor rows =
+      parts::suppress_each({{mine(all.boxes), mine(all.scores)}}, nms_iou).at(0).slice(0, 0, limit) + all.begin[b];
+  const auto of_rows = [&](const Tensor& t) { return t.index_select(0, rows); };
+  const Tensor image = torch::full_like(rows, static_cast<std::int64_t>(b));
+  return {frcnn::from_network(of_rows(all.boxes), image, seen.scene->scale), of_rows(all.scores), of_rows(all.labels),
+          of_rows(all.logits)};
+}
+
+// The limits of the original's get_detection_with_logits, which the file does not repeat.
+constexpr double kShownScore = 0.1, kShownIou = 0.5;
+constexpr std::int64_t kShown = 50;
+
+TEST_P(FrcnnRegions, DetectionsWithLogitsAreTheOriginals) {
+  Seen seen(GetParam());
   torch::NoGradGuard no_grad;
-  for (std::size_t b = 0; b < 2; ++b) {
+  ASSERT_EQ(seen.c.data.at("get_detection_with_logits").size(), seen.c.images());
+  for (std::size_t b = 0; b < seen.c.images(); ++b) {
     const json& expected = seen.c.data.at("get_detection_with_logits").at(b);
-    const PerClass ours = per_class(seen, static_cast<std::int64_t>(b), 0.1, false, 50);
-    expect_detections(ours, expected, 0);
-    const auto count = static_cast<std::int64_t>(expected.at("logits").size());
-    ASSERT_GT(count, 0);
-    EXPECT_LE((ours.logits.slice(0, 0, count) - golden::numbers(expected.at("logits"), {count, 20}))
+    const Shown ours = shown_by_the_original(seen, b, kShownScore, kShownIou, kShown);
+    expect_detections(ours.boxes, ours.scores, ours.labels, expected);
+    const auto count = golden::rows_of(expected.at("logits"));
+    if (count == 0) continue;
+    EXPECT_LE((ours.logits.slice(0, 0, count) - golden::numbers(expected.at("logits"), {count, num_classes()}))
                   .abs()
                   .max()
                   .item<double>(),
@@ -200,7 +235,7 @@ ByHand likeliest_by_hand(Seen& seen, std::int64_t b, float min_score, float limi
   for (std::int64_t n = 0; n < seen.regions.size(0); ++n) {
     if (seen.image[n].item<std::int64_t>() != b) continue;
     std::int64_t label = 1;
-    for (std::int64_t j = 2; j <= 20; ++j) {
+    for (std::int64_t j = 2; j < probs.size(1); ++j) {
       if (probs[n][j].item<float>() > probs[n][label].item<float>()) label = j;
     }
     const float score = probs[n][label].item<float>();
@@ -231,25 +266,28 @@ ByHand likeliest_by_hand(Seen& seen, std::int64_t b, float min_score, float limi
 /// The original makes a detection of every class of a proposal, so its later rows are others than ours: a less likely
 /// class of one proposal takes a place and suppresses neighbours. All of ours are held against plain loops, the rows up
 /// to the first such class against the original.
-TEST(FrcnnDetections, OursAreThoseOfTheLikeliestClassOfEachProposal) {
-  Seen seen;
+TEST_P(FrcnnRegions, OursAreThoseOfTheLikeliestClassOfEachProposal) {
+  Seen seen(GetParam());
   torch::NoGradGuard no_grad;
-  const auto ours = frcnn::sightings(*seen.c.net, *seen.scene, seen.c.proposals("test"), {0.1, 0.5, 50});
+  const auto ours =
+      frcnn::sightings(*seen.c.net, *seen.scene, seen.c.proposals("test"), {kShownScore, kShownIou, kShown});
   const Tensor boxes = frcnn::from_network(ours.boxes, ours.image, seen.scene->scale);
-  for (std::int64_t b = 0; b < 2; ++b) {
+  for (std::int64_t b = 0; b < seen.scene->batch(); ++b) {
     const Tensor rows = (ours.image == b).nonzero().squeeze(1);
-    const ByHand expected = likeliest_by_hand(seen, b, 0.1F, 0.5F, 50);
+    const ByHand expected =
+        likeliest_by_hand(seen, b, static_cast<float>(kShownScore), static_cast<float>(kShownIou), kShown);
     ASSERT_EQ(rows.size(0), expected.scores.size(0));
     EXPECT_TRUE(torch::equal(ours.boxes.index_select(0, rows), expected.boxes));
     EXPECT_TRUE(torch::equal(ours.scores.index_select(0, rows), expected.scores));
     EXPECT_TRUE(torch::equal(ours.logits.index_select(0, rows), expected.logits));
 
     const json& theirs = seen.c.data.at("get_detection_with_logits").at(static_cast<std::size_t>(b));
-    const PerClass all = per_class(seen, b, 0.1, false, 50);
+    const Shown all = shown_by_the_original(seen, static_cast<std::size_t>(b), kShownScore, kShownIou, kShown);
     const Tensor is_likeliest = all.labels == all.logits.argmax(1);
-    const std::int64_t same =
-        is_likeliest.all().item<bool>() ? 50 : (~is_likeliest).to(torch::kInt64).argmax().item<std::int64_t>();
-    ASSERT_GE(same, 10);
+    const std::int64_t same = is_likeliest.all().item<bool>()
+                                  ? is_likeliest.size(0)
+                                  : (~is_likeliest).to(torch::kInt64).argmax().item<std::int64_t>();
+    if (same == 0) continue;
     const auto first = [&](const char* key) {
       return json(std::vector<json>(theirs.at(key).begin(), theirs.at(key).begin() + same));
     };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Reads tests/golden/detectors/yolov7*.json and rebuilds its inputs: weights and images come from formulas.
+/// Reads yolov7*.json and rebuilds what they are about: weights and images come from formulas.
 
 #include <gtest/gtest.h>
 #include <torch/nn.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/golden_rules.h"
+#include "yolov7/detector.h"
 #include "yolov7/network.h"
 
 namespace yolov7_golden {
@@ -27,7 +28,10 @@ using torch::Tensor;
 /// The network of a file, in evaluation mode (batch norms frozen, as in the file), with gradients. Weights as built.
 [[nodiscard]] std::shared_ptr<yolov7::Network> network(const json& golden);
 
-/// Rows of a level in the file's shape, B x 3 x h x w x columns.
+/// The detector of a file. labels_per_box: "every" or "best". Weights as built.
+[[nodiscard]] std::unique_ptr<yolov7::Detector> detector(const json& golden, const std::string& labels_per_box);
+
+/// Rows of a level in the file's shape, B x anchors x h x w x columns.
 [[nodiscard]] Tensor in_file_order(const yolov7::Heads& heads, std::size_t level, const Tensor& rows);
 
 struct CaseName {

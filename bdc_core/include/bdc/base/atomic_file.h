@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -42,6 +43,9 @@ class AtomicFolder {
   std::string final_, temporary_;
   bool committed_ = false;
 };
+
+/// Writes a whole file through AtomicFile. Throws UserError (exit 1) when that fails; what was there before stays.
+void write_file_atomically(const std::filesystem::path& path, const std::string& bytes);
 
 /// Removes what uncommitted AtomicFiles and AtomicFolders have written so far, for a process that was told to stop. It
 /// must end right after: from here on no output can be begun (that waits for ever). Not for signal handlers: call it

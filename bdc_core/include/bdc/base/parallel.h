@@ -10,8 +10,8 @@ namespace bdc {
 
 /// Calls body(begin, end, chunk) for consecutive chunks of [0, n). The division into chunks depends on n and chunk_size
 /// alone, never on the number of threads: reduce per chunk, then over chunks in order, and the bits are the same for
-/// any `threads` (0: default_threads()). The first exception thrown by a chunk is rethrown after all threads have
-/// stopped.
+/// any `threads` (0: default_threads()). Where the system gives fewer threads, those do the work. The first exception
+/// thrown by a chunk is rethrown after all threads have stopped.
 void parallel_chunks(std::size_t n, std::size_t chunk_size, int threads,
                      const std::function<void(std::size_t begin, std::size_t end, std::size_t chunk)>& body);
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bdc/crowd/crowd_data.h"
-#include "bdc/learn/bdc/box_aggregator.h"
+#include "bdc/learn/bdc/box_error.h"
 #include "bdc/learn/bdc/confusion.h"
 
 namespace bdc {
@@ -38,7 +38,7 @@ struct AnnotatorEvidence {
 /// the same as adding its evidence there. Which profile wrote it matters: the profiles define a box error differently.
 struct AnnotatorPosteriors {
   std::string source;   ///< the file it was read from, for messages; empty: none
-  std::string profile;  ///< "paper", "reference", "absence_aware"; "crowd_rcnn"
+  std::string profile;  ///< the name of the learner that wrote it; learner_traits tells what that knows
   BoxPrior box_prior;
   std::array<double, 4> box_mean_limit{};  ///< means are clipped to +- this; 0: no limit
   ConfusionPrior confusion_prior;

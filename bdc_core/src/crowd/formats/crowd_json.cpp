@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "bdc/base/atomic_file.h"
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
+#include "bdc/base/text.h"
 #include "crowd/coco_record.h"
 #include "crowd/coco_writer.h"
 #include "crowd/format.h"

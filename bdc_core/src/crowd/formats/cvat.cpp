@@ -8,10 +8,10 @@
 #include <unordered_set>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "bdc/base/atomic_file.h"
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
+#include "bdc/base/text.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
 #include "crowd/rotated_box.h"

@@ -8,10 +8,10 @@
 #include <set>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "bdc/base/atomic_file.h"
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
+#include "bdc/base/text.h"
 #include "crowd/coco_record.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"

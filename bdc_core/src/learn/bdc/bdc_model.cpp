@@ -264,6 +264,44 @@ void BdcModel::load(StateReader& state) {
   archive(state, *this);
 }
 
+void BdcModel::copy_image(const BdcModel& from, std::size_t image) {
+  StateWriter bytes;
+  from.save_image(image, bytes);
+  const std::string image_bytes = bytes.take();
+  StateReader state(image_bytes);
+  load_image(image, state);
+}
+
+void BdcModel::save_image(std::size_t image, StateWriter& state) const {
+  const std::size_t rows = num_objects(image), first = row_begin_[image];
+  state(row_count_[image]), state(image_terms_[image]);
+  for (std::size_t a = crowd_.annotation_begin[image]; a < crowd_.annotation_begin[image + 1]; ++a) state(object_of(a));
+  for (std::size_t n = 0; n < rows; ++n) state(objects_[first + n]);
+  for (std::size_t n = first * num_classes_; n < (first + rows) * num_classes_; ++n) state(rho_[n]);
+}
+
+void BdcModel::load_image(std::size_t image, StateReader& state) {
+  const std::size_t first = row_begin_[image], room = row_begin_[image + 1] - first;
+  std::int32_t count = 0;
+  state(count);
+  if (count < 0 || static_cast<std::size_t>(count) > room) {
+    throw std::invalid_argument("the evidence of image " + std::to_string(image) + " belongs to other labels");
+  }
+  row_count_[image] = count;
+  state(image_terms_[image]);
+  for (std::size_t a = crowd_.annotation_begin[image]; a < crowd_.annotation_begin[image + 1]; ++a) {
+    std::int32_t object = -1;
+    state(object);
+    if (object < -1 || object >= count) {
+      throw std::invalid_argument("the evidence of image " + std::to_string(image) + " is damaged");
+    }
+    object_of_[a] = object < 0 ? -1 : static_cast<std::int32_t>(first) + object;
+  }
+  const std::size_t rows = num_objects(image);
+  for (std::size_t n = 0; n < rows; ++n) state(objects_[first + n]);
+  for (std::size_t n = first * num_classes_; n < (first + rows) * num_classes_; ++n) state(rho_[n]);
+}
+
 Targets BdcModel::compact_targets(std::vector<double> rho) const {
   const std::size_t J = num_classes_;
   Targets targets;

@@ -9,7 +9,6 @@
 #include "bdc/crowd/grouping.h"
 #include "bdc/learn/simple/group_consensus.h"
 #include "crowd/image_scale.h"
-#include "learn/simple/image_method.h"
 
 namespace bdc {
 namespace {
@@ -23,7 +22,7 @@ constexpr double kOtherClasses = 0.5 / 1.5;
 /// Predictions of every image: the detector's, or stand-ins from groups, of which box and class are kept.
 class PredictionSource {
  public:
-  PredictionSource(const AggregationInput& input, double group_iou) : input_(input) {
+  PredictionSource(const FitInput& input, double group_iou) : input_(input) {
     const CrowdData& crowd = *input.crowd;
     const std::size_t images = crowd.images.size();
     std::vector<std::vector<Box>> boxes(images / kImagesPerChunk + 1);
@@ -94,7 +93,7 @@ class PredictionSource {
     count = static_cast<std::int32_t>(groups.size());
   }
 
-  const AggregationInput& input_;
+  const FitInput& input_;
   std::vector<Box> box_;             ///< pixels
   std::vector<std::int32_t> label_;  ///< class of the group
   std::vector<std::size_t> begin_;
@@ -111,20 +110,8 @@ void check_prior(const AnnotatorPosteriors& prior, const char* profile, const Bd
 
 }  // namespace
 
-std::vector<MethodOption> bdc_run_options() {
-  return {
-      {"max_rounds", "100", "rounds after which to stop at the latest", {}, false},
-      {"tolerance", "0.0001", "changes of bound and posteriors below which to stop", {}, false},
-      {"group_iou", "0.45", "without a detector: overlap above which annotations may show the same object", {}, false}};
-}
-
-BdcRunOptions read_bdc_run_options(const MethodOptions& options) {
-  return {options.integer("max_rounds", 1, 1000000), options.number("tolerance", 0, 1),
-          options.number("group_iou", 0, 1)};
-}
-
-AggregationResult run_bdc(const AggregationInput& input, const char* profile, const BdcParameters& parameters,
-                          const BdcRunOptions& options, const MakeModel& make_model) {
+FitResult run_bdc(const FitInput& input, const char* profile, const BdcParameters& parameters,
+                  const BdcRunOptions& options, const MakeModel& make_model) {
   check_input(input);
   if (input.prior != nullptr) check_prior(*input.prior, profile, parameters);
   const CrowdData& crowd = *input.crowd;
@@ -138,7 +125,7 @@ AggregationResult run_bdc(const AggregationInput& input, const char* profile, co
   }
   const std::unique_ptr<BdcModel> model = make_model(crowd, input.prior, room);
 
-  AggregationResult result;
+  FitResult result;
   result.converged = false;
   double last_bound = 0;
   while (result.rounds < options.max_rounds && !result.converged) {

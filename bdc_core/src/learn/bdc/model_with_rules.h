@@ -6,7 +6,7 @@
 
 #include "bdc/base/parallel.h"
 #include "bdc/learn/bdc/bdc_model.h"
-#include "bdc/learn/bdc/class_aggregator.h"
+#include "bdc/learn/bdc/expected_confusion.h"
 
 namespace bdc {
 

@@ -7,7 +7,7 @@
 namespace bdc {
 namespace {
 
-/// The published equations (DESIGN: matcher, box aggregator, class aggregator).
+/// The published equations: matcher, box errors, confusion matrices.
 struct PaperRules {
   static constexpr bool keeps_posterior_without_matches = false;
   static constexpr bool exact_bound = true;

@@ -6,7 +6,7 @@
 namespace bdc {
 namespace {
 
-/// What the authors' released program computes (DESIGN: profile `reference`).
+/// What the authors' released program computes.
 struct ReferenceRules {
   static constexpr bool keeps_posterior_without_matches = true;
   static constexpr bool exact_bound = false;

@@ -4,21 +4,28 @@
 #include <cmath>
 
 #include "bdc/base/error.h"
-#include "bdc/base/state_bytes.h"
+#include "learn/learner_state.h"
+#include "learn/usable_detections.h"
 
 namespace bdc {
 namespace {
 
-constexpr std::uint32_t kStateVersion = 1;
+constexpr const char* kName = "crowd_rcnn";
 
-/// Columns for every (annotator, class it has given), all 0.
-ConfusionColumns used_columns(const CrowdData& crowd) {
+/// Columns for every (annotator, class it has given, here or before), all 0.
+ConfusionColumns used_columns(const CrowdData& crowd, const AnnotatorPosteriors* prior) {
   std::vector<std::vector<std::int32_t>> given(crowd.annotators.size());
   for (const Annotation& a : crowd.annotations) given[static_cast<std::size_t>(a.annotator)].push_back(a.label);
   ConfusionColumns out;
   out.num_classes = crowd.classes.size();
   out.begin.push_back(0);
-  for (auto& labels : given) {
+  for (std::size_t k = 0; k < given.size(); ++k) {
+    std::vector<std::int32_t>& labels = given[k];
+    if (prior != nullptr) {
+      labels.insert(labels.end(),
+                    prior->confusion.label.begin() + static_cast<std::ptrdiff_t>(prior->confusion.begin[k]),
+                    prior->confusion.label.begin() + static_cast<std::ptrdiff_t>(prior->confusion.begin[k + 1]));
+    }
     std::sort(labels.begin(), labels.end());
     labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
     out.label.insert(out.label.end(), labels.begin(), labels.end());
@@ -28,28 +35,99 @@ ConfusionColumns used_columns(const CrowdData& crowd) {
   return out;
 }
 
+AnnotatorPosteriors file_of(const CrowdData& crowd, const ConfusionPrior& prior, ConfusionColumns counts) {
+  AnnotatorPosteriors out;
+  out.profile = kName;
+  out.confusion_prior = prior;
+  out.classes = crowd.classes;
+  out.confusion = std::move(counts);
+  out.annotators.resize(crowd.annotators.size());
+  for (std::size_t k = 0; k < out.annotators.size(); ++k) {
+    out.annotators[k].id = crowd.annotators[k].id;
+    out.annotators[k].name = crowd.annotators[k].name;
+  }
+  for (const Assignment& a : crowd.assignments) out.annotators[static_cast<std::size_t>(a.annotator)].images += 1;
+  for (const Annotation& a : crowd.annotations) out.annotators[static_cast<std::size_t>(a.annotator)].annotations += 1;
+  return out;
+}
+
 }  // namespace
 
-CrowdRcnn::CrowdRcnn(const CrowdData& crowd, const CrowdRcnnSettings& settings)
-    : crowd_(crowd), settings_(settings), J_(crowd.classes.size()), counts_(used_columns(crowd)) {
+/// Expected counts of the epoch, in the layout of counts_.
+class CrowdRcnn::Sums final : public Evidence {
+ public:
+  explicit Sums(std::size_t size) : counts(size) {}
+
+  [[nodiscard]] std::size_t images() const override { return seen; }
+  void merge(const Evidence& other) override {
+    const auto* from = dynamic_cast<const Sums*>(&other);
+    if (from == nullptr || from->counts.size() != counts.size()) {
+      throw std::invalid_argument("evidence of different learners or crowds cannot be merged");
+    }
+    seen += from->seen;
+    log_likelihood.merge(from->log_likelihood);
+    for (std::size_t n = 0; n < counts.size(); ++n) counts[n].merge(from->counts[n]);
+  }
+  [[nodiscard]] std::string save() const override {
+    StateWriter state;
+    write_state_header(state, kName);
+    archive(state, *this);
+    return state.take();
+  }
+  void load(const std::string& bytes) override {
+    StateReader state(bytes);
+    read_state_header(state, kName);
+    Sums read = *this;
+    archive(state, read);
+    state.finish();
+    *this = std::move(read);
+  }
+  template <class Archive, class Self>
+  static void archive(Archive& state, Self& self) {
+    state(self.seen), state(self.log_likelihood), state(self.counts);
+  }
+
+  std::uint64_t seen = 0;
+  ExactSum log_likelihood;
+  std::vector<ExactSum> counts;
+};
+
+CrowdRcnn::CrowdRcnn(const CrowdData& crowd, const CrowdRcnnSettings& settings, const AnnotatorPosteriors* prior)
+    : crowd_(crowd), settings_(settings), J_(crowd.classes.size()) {
   if (crowd.annotators.empty() || crowd.annotations.empty()) {
     throw DataError("crowd_rcnn needs annotations of several annotators, and found " +
                     std::to_string(crowd.annotations.size()) + " annotations of " +
                     std::to_string(crowd.annotators.size()) + " annotators");
   }
+  if (prior != nullptr) {
+    const AnnotatorPosteriors known = aligned_with(*prior, crowd);
+    counts_ = used_columns(crowd, &known);
+    earlier_.assign(counts_.value.size(), 0.0);
+    for (std::size_t k = 0; k < counts_.num_annotators(); ++k) {
+      for (std::size_t c = known.confusion.begin[k]; c < known.confusion.begin[k + 1]; ++c) {
+        const auto from = known.confusion.value.begin() + static_cast<std::ptrdiff_t>(c * J_);
+        const std::size_t to = counts_.find(k, known.confusion.label[c]) * J_;
+        std::copy(from, from + static_cast<std::ptrdiff_t>(J_), earlier_.begin() + static_cast<std::ptrdiff_t>(to));
+      }
+    }
+  } else {
+    counts_ = used_columns(crowd, nullptr);
+  }
   object_begin_.push_back(0);
   for (std::size_t image = 0; image < crowd.images.size(); ++image) add_image(image);
-  next_.assign(counts_.value.size(), 0.0);
+  next_ = std::make_unique<Sums>(counts_.value.size());
   refresh_logs();
   std::vector<double> rho;
   for (int round = 0; round < settings.rounds; ++round) {
     for (const Object& object : objects_) {
-      expect(object, nullptr, rho);
-      count(object, rho);
+      const double log_likelihood = expect(object, nullptr, rho);
+      count(object, rho, log_likelihood);
     }
-    finish_epoch();
+    (void)finish_epoch();
   }
 }
+
+CrowdRcnn::~CrowdRcnn() = default;
 
 void CrowdRcnn::add_image(std::size_t image) {
   const std::size_t first = crowd_.annotation_begin[image], count = crowd_.annotation_begin[image + 1] - first;
@@ -89,22 +167,37 @@ void CrowdRcnn::add_image(std::size_t image) {
 void CrowdRcnn::refresh_logs() {
   const ConfusionPrior& prior = settings_.prior;
   const double row_prior = prior.diagonal + prior.off_diagonal * static_cast<double>(J_ - 1);
+  const std::size_t K = counts_.num_annotators();
+  const auto x_log_x = [](double x) { return x * std::log(x); };
+  log_prior_ = 0;
   log_given_.resize(counts_.value.size());
-  log_row_.assign(crowd_.annotators.size() * J_, row_prior);
-  for (std::size_t k = 0; k < counts_.num_annotators(); ++k) {
+  log_row_.assign(K * J_, row_prior);
+  std::vector<double> row_of_prior(K * J_, row_prior);
+  for (std::size_t k = 0; k < K; ++k) {
     for (std::size_t c = counts_.begin[k]; c < counts_.begin[k + 1]; ++c) {
       for (std::size_t j = 0; j < J_; ++j) {
         const double n = counts_.value[c * J_ + j];
         const bool same = static_cast<std::size_t>(counts_.label[c]) == j;
-        log_given_[c * J_ + j] = std::log((same ? prior.diagonal : prior.off_diagonal) + n);
-        log_row_[k * J_ + j] += n;
+        const double before = (same ? prior.diagonal : prior.off_diagonal) + earlier(c * J_ + j);
+        log_given_[c * J_ + j] = std::log(before + n);
+        log_row_[k * J_ + j] += earlier(c * J_ + j) + n;
+        log_prior_ += before * log_given_[c * J_ + j];
+        row_of_prior[k * J_ + j] += earlier(c * J_ + j);
       }
     }
+    // Classes never given stay at the prior.
+    const auto used = static_cast<double>(counts_.begin[k + 1] - counts_.begin[k]);
+    const double unused = static_cast<double>(J_) - used;
+    log_prior_ += unused * (x_log_x(prior.diagonal) + (used + unused - 1) * x_log_x(prior.off_diagonal));
   }
-  for (double& row : log_row_) row = std::log(row);
+  for (std::size_t n = 0; n < log_row_.size(); ++n) {
+    log_row_[n] = std::log(log_row_[n]);
+    log_prior_ -= row_of_prior[n] * log_row_[n];
+  }
 }
 
-void CrowdRcnn::expect(const Object& object, const double* prior, std::vector<double>& rho) const {
+/// rho, and as the result ln sum_j p_j product s^k_jl.
+double CrowdRcnn::expect(const Object& object, const double* prior, std::vector<double>& rho) const {
   constexpr double kLeast = 1e-12;  // a detector's class of probability 0 must not overrule everybody
   rho.assign(J_, 0.0);
   for (std::size_t j = 0; j < J_; ++j) {
@@ -119,13 +212,15 @@ void CrowdRcnn::expect(const Object& object, const double* prior, std::vector<do
   double sum = 0;
   for (double& r : rho) sum += r = std::exp(r - largest);
   for (double& r : rho) r /= sum;
+  return largest + std::log(sum) - (prior != nullptr ? 0.0 : std::log(static_cast<double>(J_)));
 }
 
-void CrowdRcnn::count(const Object& object, const std::vector<double>& rho) {
+void CrowdRcnn::count(const Object& object, const std::vector<double>& rho, double log_likelihood) {
   for (std::size_t m = object.first_member; m < object.last; ++m) {
-    double* into = next_.data() + member_[m].column * J_;
-    for (std::size_t j = 0; j < J_; ++j) into[j] += rho[j];
+    ExactSum* into = next_->counts.data() + member_[m].column * J_;
+    for (std::size_t j = 0; j < J_; ++j) into[j].add(rho[j]);
   }
+  next_->log_likelihood.add(log_likelihood);
 }
 
 void CrowdRcnn::append(const Object& object, const std::vector<double>& rho, Targets& to) const {
@@ -136,92 +231,100 @@ void CrowdRcnn::append(const Object& object, const std::vector<double>& rho, Tar
   to.score.push_back(object.share * *std::max_element(rho.begin(), rho.end()));
 }
 
-Targets CrowdRcnn::observe(std::size_t image, const DetectedBoxes& detections) {
+/// The classes of the detection that overlaps the object most; null: none does by enough.
+const double* CrowdRcnn::classes_seen(const Object& object, const DetectedBoxes& detections) const {
+  double best = settings_.detector_iou;
+  const double* out = nullptr;
+  for (std::size_t d = 0; d < detections.box.size(); ++d) {
+    const double overlap = iou(object.box, detections.box[d]);
+    if (overlap > best || (out == nullptr && overlap >= best)) {
+      best = overlap;
+      out = detections.class_probs.data() + d * J_;
+    }
+  }
+  return out;
+}
+
+Targets CrowdRcnn::observe(std::size_t image, const DetectedBoxes& given) {
+  const DetectedBoxes detections = usable_detections(given);
   Targets out;
   out.num_classes = static_cast<int>(J_);
   out.begin.push_back(0);
   std::vector<double> rho;
   for (std::size_t o = object_begin_[image]; o < object_begin_[image + 1]; ++o) {
     const Object& object = objects_[o];
-    double best = settings_.detector_iou;
-    const double* prior = nullptr;
-    for (std::size_t d = 0; d < detections.box.size(); ++d) {
-      const double overlap = iou(object.box, detections.box[d]);
-      if (overlap > best || (prior == nullptr && overlap >= best)) {
-        best = overlap;
-        prior = detections.class_probs.data() + d * J_;
-      }
-    }
-    expect(object, prior, rho);
-    count(object, rho);
+    const double log_likelihood = expect(object, classes_seen(object, detections), rho);
+    count(object, rho, log_likelihood);
     append(object, rho, out);
   }
+  ++next_->seen;
   out.begin.push_back(out.box.size());
   return out;
 }
 
+void CrowdRcnn::append_targets(std::size_t image, const DetectedBoxes& detections, Targets& to) const {
+  if (to.begin.empty()) to.begin.push_back(0);
+  to.num_classes = static_cast<int>(J_);
+  std::vector<double> rho;
+  for (std::size_t o = object_begin_[image]; o < object_begin_[image + 1]; ++o) {
+    (void)expect(objects_[o], classes_seen(objects_[o], detections), rho);
+    append(objects_[o], rho, to);
+  }
+  to.begin.push_back(to.box.size());
+}
+
 Targets CrowdRcnn::without_detector() const {
   Targets out;
-  out.num_classes = static_cast<int>(J_);
-  out.begin.push_back(0);
-  std::vector<double> rho;
-  for (std::size_t image = 0; image + 1 < object_begin_.size(); ++image) {
-    for (std::size_t o = object_begin_[image]; o < object_begin_[image + 1]; ++o) {
-      expect(objects_[o], nullptr, rho);
-      append(objects_[o], rho, out);
-    }
-    out.begin.push_back(out.box.size());
-  }
+  for (std::size_t image = 0; image + 1 < object_begin_.size(); ++image) append_targets(image, {}, out);
   return out;
 }
 
-void CrowdRcnn::finish_epoch() {
-  counts_.value = next_;
-  std::fill(next_.begin(), next_.end(), 0.0);
+Evidence& CrowdRcnn::evidence() {
+  return *next_;
+}
+
+double CrowdRcnn::finish_epoch() {
+  const double bound = next_->log_likelihood.value() + log_prior_;
+  for (std::size_t n = 0; n < counts_.value.size(); ++n) counts_.value[n] = next_->counts[n].value();
+  *next_ = Sums(counts_.value.size());
   refresh_logs();
+  return bound;
 }
 
 double CrowdRcnn::sensitivity(std::size_t annotator, std::size_t true_class, std::int32_t given) const {
+  const std::size_t c = counts_.find(annotator, given), n = c * J_ + true_class;
   const bool same = static_cast<std::size_t>(given) == true_class;
   const double prior = same ? settings_.prior.diagonal : settings_.prior.off_diagonal;
-  return (prior + counts_.at(annotator, true_class, given, 0.0)) / std::exp(log_row_[annotator * J_ + true_class]);
+  const double counted = c == ConfusionColumns::npos ? 0.0 : earlier(n) + counts_.value[n];
+  return (prior + counted) / std::exp(log_row_[annotator * J_ + true_class]);
 }
 
 AnnotatorPosteriors CrowdRcnn::posteriors() const {
-  AnnotatorPosteriors out;
-  out.profile = "crowd_rcnn";
-  out.confusion_prior = settings_.prior;
-  out.classes = crowd_.classes;
-  out.confusion = counts_;
-  out.annotators.resize(crowd_.annotators.size());
-  for (std::size_t k = 0; k < out.annotators.size(); ++k) {
-    out.annotators[k].id = crowd_.annotators[k].id;
-    out.annotators[k].name = crowd_.annotators[k].name;
-  }
-  for (const Assignment& a : crowd_.assignments) out.annotators[static_cast<std::size_t>(a.annotator)].images += 1;
-  for (const Annotation& a : crowd_.annotations) out.annotators[static_cast<std::size_t>(a.annotator)].annotations += 1;
-  return out;
+  return file_of(crowd_, settings_.prior, counts_);
+}
+
+AnnotatorPosteriors CrowdRcnn::nothing_learnt(const CrowdData& crowd, const CrowdRcnnSettings& settings) {
+  return file_of(crowd, settings.prior, used_columns(crowd, nullptr));
 }
 
 std::string CrowdRcnn::save() const {
   StateWriter state;
-  state(kStateVersion);
+  write_state_header(state, kName);
   state(counts_.value);
-  state(next_);
+  Sums::archive(state, *next_);
   return state.take();
 }
 
 void CrowdRcnn::load(const std::string& bytes) {
   StateReader state(bytes);
-  std::uint32_t version = 0;
-  state(version);
-  if (version != kStateVersion) throw std::invalid_argument("the state of crowd_rcnn is of another version");
-  std::vector<double> counts(counts_.value.size()), next(next_.size());
+  read_state_header(state, kName);
+  std::vector<double> counts(counts_.value.size());
+  Sums next(counts_.value.size());
   state(counts);
-  state(next);
+  Sums::archive(state, next);
   state.finish();
   counts_.value = std::move(counts);
-  next_ = std::move(next);
+  *next_ = std::move(next);
   refresh_logs();
 }
 

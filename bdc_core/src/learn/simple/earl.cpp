@@ -31,11 +31,11 @@ std::vector<std::pair<int, double>> parse_ranges(const std::string& text) {
   return ranges;
 }
 
-class Earl final : public AggregationMethod {
+class Earl final : public FixedConsensus {
  public:
   Earl(std::vector<std::pair<int, double>> ranges, double iou) : ranges_(std::move(ranges)), iou_(iou) {}
 
-  AggregationResult aggregate(const AggregationInput& input) const override {
+  FitResult fit(const FitInput& input) override {
     const std::size_t K = input.crowd != nullptr ? input.crowd->annotators.size() : 0;
     const std::vector<double> weights = ranges_.empty() ? std::vector<double>{} : weights_from_ranges(ranges_, K);
     return aggregate_images(input, [&](std::size_t i, ImageTargets& out) {
@@ -53,18 +53,17 @@ class Earl final : public AggregationMethod {
 
 }  // namespace
 
-MethodEntry earl_method() {
-  return {"wbf-earl",
-          "weighted boxes fusion over all annotators with whole-number weights",
-          {{"iou", "0.4", "overlap above which boxes are fused", {}, false},
-           {"annotator_weights",
-            "",
-            "end:weight pairs over annotator indices, such as 2:1.0,5:0.6; empty: all 1",
-            {},
-            true}},
-          [](const MethodOptions& options) {
-            return std::make_unique<Earl>(parse_ranges(options.text("annotator_weights")), options.number("iou", 0, 1));
-          }};
+LearnerEntry earl_learner() {
+  LearnerEntry entry;
+  entry.info.name = "wbf-earl";
+  entry.info.description = "weighted boxes fusion over all annotators with whole-number weights";
+  entry.info.options = {number_option("iou", 0.4, "overlap above which boxes are fused", 0, 1),
+                        string_option("annotator_weights", "",
+                                      "end:weight pairs over annotator indices, such as 2:1.0,5:0.6; empty: all 1")};
+  entry.create = [](const Options& options) {
+    return std::make_unique<Earl>(parse_ranges(options.get_string("annotator_weights")), options.get_number("iou"));
+  };
+  return entry;
 }
 
 }  // namespace bdc

@@ -7,11 +7,11 @@
 namespace bdc {
 namespace {
 
-class FusionMethod final : public AggregationMethod {
+class FusionMethod final : public FixedConsensus {
  public:
   explicit FusionMethod(FuseImage fuse) : fuse_(std::move(fuse)) {}
 
-  AggregationResult aggregate(const AggregationInput& input) const override {
+  FitResult fit(const FitInput& input) override {
     return aggregate_images(input, [&](std::size_t i, ImageTargets& out) {
       std::vector<FusionBox> boxes = boxes_by_annotator(*input.crowd, i);
       const ImageScale scale = image_scale(*input.crowd, i);
@@ -36,7 +36,7 @@ class FusionMethod final : public AggregationMethod {
 
 }  // namespace
 
-std::unique_ptr<AggregationMethod> make_fusion_method(FuseImage fuse) {
+std::unique_ptr<Learner> make_fusion_method(FuseImage fuse) {
   return std::make_unique<FusionMethod>(std::move(fuse));
 }
 

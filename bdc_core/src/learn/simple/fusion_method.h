@@ -10,7 +10,7 @@ namespace bdc {
 /// Box fusion over the annotators of an image, each being one model. fuse gets the image's boxes, normalised, in the
 /// order of annotators, and how many annotators saw the image.
 using FuseImage = std::function<std::vector<FusedBox>(Span<const FusionBox> boxes, std::size_t annotators)>;
-[[nodiscard]] std::unique_ptr<AggregationMethod> make_fusion_method(FuseImage fuse);
+[[nodiscard]] std::unique_ptr<Learner> make_fusion_method(FuseImage fuse);
 
 /// An image's annotations in the order of annotators, coordinates as drawn.
 [[nodiscard]] std::vector<FusionBox> boxes_by_annotator(const CrowdData& crowd, std::size_t image);

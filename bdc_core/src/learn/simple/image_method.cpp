@@ -1,56 +1,12 @@
 #include "image_method.h"
 
-#include <cmath>
 #include <mutex>
-#include <stdexcept>
-#include <string>
 
-#include "bdc/base/error.h"
 #include "bdc/base/parallel.h"
 
 namespace bdc {
 
-void check_input(const AggregationInput& input) {
-  if (input.crowd == nullptr) throw std::invalid_argument("aggregate: no crowd data");
-  const CrowdData& crowd = *input.crowd;
-  if (crowd.annotation_begin.size() != crowd.images.size() + 1) {
-    throw std::invalid_argument("aggregate: the crowd data is not finalized");
-  }
-  for (std::size_t a = 0; a < crowd.annotations.size(); ++a) {
-    if (!crowd.annotations[a].box.valid()) {
-      throw DataError("annotation " + std::to_string(a) + " of image \"" +
-                      crowd.images[static_cast<std::size_t>(crowd.annotations[a].image)].id.text +
-                      "\": expected a box with x1 < x2 and y1 < y2; remove or repair it first");
-    }
-  }
-  if (input.predictions == nullptr) return;
-  const Predictions& p = *input.predictions;
-  const std::size_t J = crowd.classes.size(), N = p.box.size();
-  if (p.begin.size() != crowd.images.size() + 1) {
-    throw DataError("predictions are for " + std::to_string(p.begin.empty() ? 0 : p.begin.size() - 1) +
-                    " images, the crowd data has " + std::to_string(crowd.images.size()));
-  }
-  if (static_cast<std::size_t>(p.num_classes) != J || p.class_probs.size() != N * J || p.score.size() != N ||
-      p.begin.back() != N) {
-    throw DataError("predictions have " + std::to_string(p.num_classes) + " classes and " +
-                    std::to_string(p.class_probs.size()) + " probabilities for " + std::to_string(N) +
-                    " boxes; the crowd data has " + std::to_string(J) + " classes");
-  }
-  for (std::size_t n = 0; n < N; ++n) {
-    if (!p.box[n].valid()) {
-      throw DataError("prediction " + std::to_string(n) + ": expected a box with x1 < x2 and y1 < y2");
-    }
-  }
-  for (std::size_t n = 0; n < p.class_probs.size(); ++n) {
-    if (!std::isfinite(p.class_probs[n]) || p.class_probs[n] < 0) {
-      throw DataError("prediction " + std::to_string(n / J) + ": expected class probabilities, found " +
-                      std::to_string(p.class_probs[n]));
-    }
-  }
-}
-
-AggregationResult aggregate_images(const AggregationInput& input,
-                                   const std::function<void(std::size_t, ImageTargets&)>& body) {
+FitResult aggregate_images(const FitInput& input, const std::function<void(std::size_t, ImageTargets&)>& body) {
   check_input(input);
   const CrowdData& crowd = *input.crowd;
   const std::size_t images = crowd.images.size(), J = crowd.classes.size(), chunk_size = 64;
@@ -76,7 +32,7 @@ AggregationResult aggregate_images(const AggregationInput& input,
     input.progress(progress);
   });
 
-  AggregationResult result;
+  FitResult result;
   Targets& targets = result.targets;
   targets.num_classes = static_cast<int>(J);
   targets.begin.assign(1, 0);

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "bdc/learn/method.h"
+#include "fixed_consensus.h"
 
 namespace bdc {
 
@@ -23,10 +23,7 @@ struct ImageTargets {
 /// For methods that treat every image by itself and give hard classes: calls body(image, out) for every image on
 /// input.threads threads and joins the results in the order of images. Checks the input; warns that predictions and a
 /// prior, if given, are not used.
-[[nodiscard]] AggregationResult aggregate_images(const AggregationInput& input,
-                                                 const std::function<void(std::size_t, ImageTargets&)>& body);
-
-/// Throws DataError unless crowd is set, and predictions, where given, fit it.
-void check_input(const AggregationInput& input);
+[[nodiscard]] FitResult aggregate_images(const FitInput& input,
+                                         const std::function<void(std::size_t, ImageTargets&)>& body);
 
 }  // namespace bdc

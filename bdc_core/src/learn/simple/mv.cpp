@@ -18,13 +18,13 @@ struct MvSettings {
   double threshold, resolution;
 };
 
-class MajorityVote final : public AggregationMethod {
+class MajorityVote final : public FixedConsensus {
  public:
   explicit MajorityVote(MvSettings settings) : settings_(std::move(settings)) {}
 
-  AggregationResult aggregate(const AggregationInput& input) const override {
+  FitResult fit(const FitInput& input) override {
     std::atomic<std::size_t> no_majority{0}, empty{0}, lost{0};
-    AggregationResult result = aggregate_images(input, [&](std::size_t i, ImageTargets& out) {
+    FitResult result = aggregate_images(input, [&](std::size_t i, ImageTargets& out) {
       Image image(*input.crowd, i, settings_.resolution);
       Groups groups;
       group_by_first_overlap(image.boxes, image.annotators, settings_.threshold, groups);
@@ -89,21 +89,26 @@ class MajorityVote final : public AggregationMethod {
 
 }  // namespace
 
-MethodEntry mv_method() {
-  return {"mv",
-          "majority voting on groups of overlapping boxes",
-          {{"box", "majority", "how a group's boxes become one", {"union", "intersect", "average", "majority"}, false},
-           {"iou", "0.5", "overlap above which boxes may show the same object", {}, false},
-           {"resolution", "1", "grid lines per pixel to which coordinates are rounded; 1: whole pixels", {}, false}},
-          [](const MethodOptions& options) {
-            const std::string& rule = options.text("box");
-            const BoxRule box_rule = rule == "union"       ? BoxRule::kUnion
-                                     : rule == "intersect" ? BoxRule::kIntersect
-                                     : rule == "average"   ? BoxRule::kAverage
-                                                           : BoxRule::kMajority;
-            return std::make_unique<MajorityVote>(
-                MvSettings{box_rule, rule, options.number("iou", 0, 1), options.number("resolution", 1e-3, 1e6)});
-          }};
+LearnerEntry mv_learner() {
+  LearnerEntry entry;
+  entry.info.name = "mv";
+  entry.info.description = "majority voting on groups of overlapping boxes";
+  entry.info.options = {
+      string_option("box", "majority", "how a group's boxes become one", {"union", "intersect", "average", "majority"}),
+      number_option("iou", 0.5, "overlap above which boxes may show the same object", 0, 1),
+      number_option("resolution", 1, "grid lines per pixel to which coordinates are rounded; 1: whole pixels", 1e-3,
+                    1e6)};
+  entry.info.compared_by = "box";
+  entry.create = [](const Options& options) {
+    const std::string& rule = options.get_string("box");
+    const BoxRule box_rule = rule == "union"       ? BoxRule::kUnion
+                             : rule == "intersect" ? BoxRule::kIntersect
+                             : rule == "average"   ? BoxRule::kAverage
+                                                   : BoxRule::kMajority;
+    return std::make_unique<MajorityVote>(
+        MvSettings{box_rule, rule, options.get_number("iou"), options.get_number("resolution")});
+  };
+  return entry;
 }
 
 }  // namespace bdc

@@ -4,9 +4,9 @@
 namespace bdc {
 namespace {
 
-class AllAnnotations final : public AggregationMethod {
+class AllAnnotations final : public FixedConsensus {
  public:
-  AggregationResult aggregate(const AggregationInput& input) const override {
+  FitResult fit(const FitInput& input) override {
     return aggregate_images(input, [&](std::size_t i, ImageTargets& out) {
       for (std::size_t a = input.crowd->annotation_begin[i]; a < input.crowd->annotation_begin[i + 1]; ++a) {
         out.add(input.crowd->annotations[a].box, input.crowd->annotations[a].label, 1, 1);
@@ -17,10 +17,12 @@ class AllAnnotations final : public AggregationMethod {
 
 }  // namespace
 
-MethodEntry na_method() {
-  return {"na", "no aggregation: every annotation as it is", {}, [](const MethodOptions&) {
-            return std::make_unique<AllAnnotations>();
-          }};
+LearnerEntry na_learner() {
+  LearnerEntry entry;
+  entry.info.name = "na";
+  entry.info.description = "no aggregation: every annotation as it is";
+  entry.create = [](const Options&) { return std::make_unique<AllAnnotations>(); };
+  return entry;
 }
 
 }  // namespace bdc

@@ -4,15 +4,17 @@
 
 namespace bdc {
 
-MethodEntry nms_method() {
-  return {"nms",
-          "non-maximum suppression over all annotations",
-          {{"iou", "0.5", "overlap above which the other box is dropped", {}, false}},
-          [](const MethodOptions& options) {
-            const double iou = options.number("iou", 0, 1);
-            return make_fusion_method(
-                [=](Span<const FusionBox> boxes, std::size_t) { return non_maximum_suppression(boxes, nullptr, iou); });
-          }};
+LearnerEntry nms_learner() {
+  LearnerEntry entry;
+  entry.info.name = "nms";
+  entry.info.description = "non-maximum suppression over all annotations";
+  entry.info.options = {number_option("iou", 0.5, "overlap above which the other box is dropped", 0, 1)};
+  entry.create = [](const Options& options) {
+    const double iou = options.get_number("iou");
+    return make_fusion_method(
+        [=](Span<const FusionBox> boxes, std::size_t) { return non_maximum_suppression(boxes, nullptr, iou); });
+  };
+  return entry;
 }
 
 }  // namespace bdc

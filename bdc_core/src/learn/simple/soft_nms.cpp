@@ -4,21 +4,24 @@
 
 namespace bdc {
 
-MethodEntry soft_nms_method() {
-  return {"soft_nms",
-          "soft non-maximum suppression over all annotations",
-          {{"decay", "gaussian", "how a score falls with the overlap", {"linear", "gaussian"}, false},
-           {"iou", "0.5", "linear decay: overlap above which the score falls", {}, false},
-           {"sigma", "0.5", "gaussian decay: width", {}, false},
-           {"threshold", "0.3", "decayed score above which a box stays", {}, false}},
-          [](const MethodOptions& options) {
-            const Decay decay = options.text("decay") == "linear" ? Decay::kLinear : Decay::kGaussian;
-            const double iou = options.number("iou", 0, 1), sigma = options.number("sigma", 1e-6, 1e6);
-            const double threshold = options.number("threshold", 0, 1);
-            return make_fusion_method([=](Span<const FusionBox> boxes, std::size_t) {
-              return soft_non_maximum_suppression(boxes, nullptr, decay, iou, sigma, threshold);
-            });
-          }};
+LearnerEntry soft_nms_learner() {
+  LearnerEntry entry;
+  entry.info.name = "soft_nms";
+  entry.info.description = "soft non-maximum suppression over all annotations";
+  entry.info.options = {
+      string_option("decay", "gaussian", "how a score falls with the overlap", {"linear", "gaussian"}),
+      number_option("iou", 0.5, "linear decay: overlap above which the score falls", 0, 1),
+      number_option("sigma", 0.5, "gaussian decay: width", 1e-6, 1e6),
+      number_option("threshold", 0.3, "decayed score above which a box stays", 0, 1)};
+  entry.create = [](const Options& options) {
+    const Decay decay = options.get_string("decay") == "linear" ? Decay::kLinear : Decay::kGaussian;
+    const double iou = options.get_number("iou"), sigma = options.get_number("sigma");
+    const double threshold = options.get_number("threshold");
+    return make_fusion_method([=](Span<const FusionBox> boxes, std::size_t) {
+      return soft_non_maximum_suppression(boxes, nullptr, decay, iou, sigma, threshold);
+    });
+  };
+  return entry;
 }
 
 }  // namespace bdc

@@ -7,14 +7,19 @@
 /// LibTorch version, C++11 ABI flag, C++ standard library, and cpu/cuda build. The compiler's version is shown but does
 /// not decide: GCC and Clang share one C++ ABI on the same standard library.
 
+#ifndef BDC_WITHOUT_TORCH
 #include <torch/version.h>
+#else  // a host that cannot load plugins, but can say which it sees
+#define TORCH_VERSION "none"
+#define BDC_TORCH_DEVICE "none"
+#endif
 
 #include <cstdint>
 
 #include "bdc/plugin/info.h"
 
-#define BDC_PLUGIN_API_MAJOR 1
-#define BDC_PLUGIN_API_MINOR 1
+#define BDC_PLUGIN_API_MAJOR 2
+#define BDC_PLUGIN_API_MINOR 0
 
 #define BDC_DETAIL_STR2(x) #x
 #define BDC_DETAIL_STR(x) BDC_DETAIL_STR2(x)

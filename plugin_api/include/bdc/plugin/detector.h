@@ -17,13 +17,6 @@ class Activations {
   virtual ~Activations() = default;
 };
 
-/// Limits on what decode returns.
-struct DecodeOptions {
-  double min_score = 0.05;
-  double nms_iou = 0.6;
-  std::int64_t max_per_image = 100;
-};
-
 /// Parameters that share their optimiser settings, as factors of the run's.
 struct ParameterGroup {
   std::string name;
@@ -39,16 +32,20 @@ struct ParameterGroup {
 ///     ...hooks may replace the targets, BDC does...
 ///     terms       = loss(*activations, targets)   soft class vectors and weights
 ///
+/// Predictions are made for two ends. decode is for the consensus, where a detector is one annotator among others: one
+/// box per object, with all that the detector knows of its class. decode_detections is for AP and for users: what the
+/// detector's authors would report.
+///
 /// Laws, checked by `bdc-host plugins doctor`:
 /// - A target with a one-hot class vector and weight 1 gives exactly hard_loss.
 /// - A target of weight 0 has no pull: neither its class nor its box reaches a gradient.
 /// - A batch without targets has a finite, differentiable loss.
 /// - All randomness comes from LibTorch's default generator: the same seed gives the same bits.
 /// - All state is in module(): copying its parameters and buffers copies the detector.
-/// With train.amp, forward, decode and loss run under LibTorch's autocast: what convolutions and matrix products give
-/// is then half precision, and a detector casts to float32 where that is not enough.
-/// May throw std:: or c10:: exceptions; the host reports them with the plugin's name and the stage. One thread at a
-/// time uses a detector, not always the same one.
+/// With train.amp, forward, loss and both ways to decode run under LibTorch's autocast: what convolutions and matrix
+/// products give is then half precision, and a detector casts to float32 where that is not enough. May throw std:: or
+/// c10:: exceptions; the host reports them with the plugin's name and the stage. One thread at a time uses a detector,
+/// not always the same one.
 class Detector {
  public:
   virtual ~Detector() = default;
@@ -58,8 +55,16 @@ class Detector {
 
   [[nodiscard]] virtual std::unique_ptr<Activations> forward(const Images& images) = 0;
 
-  /// Class-agnostic suppression with the full class vector of every box that is left.
+  /// For the consensus: class-agnostic suppression, and the full class vector of every box that is left.
   [[nodiscard]] virtual Predictions decode(const Activations& activations, const DecodeOptions& options) = 0;
+
+  /// For AP and for users: the detector's published post-processing. A box may come with several labels, a class may
+  /// have boxes of its own, and suppression is usually by class. Without an override: the boxes of decode, each with
+  /// its likeliest class. `options` are those of DetectorInfo::detections unless the user's config has others.
+  [[nodiscard]] virtual Detections decode_detections(const Activations& activations, const DecodeOptions& options) {
+    const Predictions seen = decode(activations, options);
+    return {seen.boxes, seen.class_probs.argmax(1), seen.scores, seen.image_index};
+  }
 
   /// `targets` has been validated and is on the detector's device.
   [[nodiscard]] virtual LossTerms loss(const Activations& activations, const Targets& targets) = 0;
@@ -77,17 +82,15 @@ class Detector {
     return {decay, plain};
   }
 
-  // Functions added later stand below, in the order they came: a plugin built before has none of them, and the host
-  // does not call what is newer than a plugin's API minor.
-
-  /// Since API 1.1. Turns the detector into its fastest form for prediction (fused layers and the like), in evaluation
-  /// mode. Predictions stay the same but for rounding. Called at most once, after the weights are in place; afterwards
-  /// only forward without gradient and decode are called: module() may have other parameters. Default: nothing.
+  /// Turns the detector into its fastest form for prediction (fused layers and the like), in evaluation mode. What it
+  /// predicts stays the same but for rounding. Called at most once, after the weights are in place; afterwards only
+  /// forward without gradient, decode and decode_detections are called: module() may have other parameters. Default:
+  /// nothing.
   virtual void prepare_for_inference() {}
 
-  /// Since API 1.1. Fits what is not learnt by gradient (anchors, say) to the training boxes. sizes: N x 2, width and
-  /// height in pixels of the input. Called once before the first step of a new run, not of a resumed one: what changes
-  /// is state in module(). Default: nothing.
+  /// Fits what is not learnt by gradient (anchors, say) to the training boxes. sizes: N x 2, width and height in pixels
+  /// of the input. Called once before the first step of a new run, not of a resumed one: what changes is state in
+  /// module(). Default: nothing.
   virtual void adapt_to_boxes(const torch::Tensor& /*sizes*/) {}
 };
 

@@ -17,6 +17,13 @@ struct OptimizerDefaults {
   std::int64_t batch_size = 16;
 };
 
+/// Limits on what a detector gives back.
+struct DecodeOptions {
+  double min_score = 0.05;           ///< scores must be above it
+  double nms_iou = 0.6;              ///< of two boxes that overlap more, the weaker goes
+  std::int64_t max_per_image = 100;  ///< the best ones
+};
+
 /// What a detector tells about itself before one is built. The name is not here: it is the plugin's name, given to
 /// bdc_add_detector_plugin, and the host fills it in.
 struct DetectorInfo {
@@ -27,6 +34,7 @@ struct DetectorInfo {
   std::int64_t min_input_size = 64;  ///< smallest edge that works; a multiple of stride
   std::int64_t stride = 32;          ///< input edges must be multiples of this
   OptimizerDefaults optimizer;
+  DecodeOptions detections{0.01, 0.6, 100};  ///< limits of the published evaluation, where the user's config is silent
   std::vector<OptionSpec> options;
   std::vector<std::string> capabilities;  ///< e.g. "roi_heads"; hooks may ask for them
 };
@@ -38,13 +46,19 @@ struct DetectorConfig {
   Options options;
 };
 
-/// What a hook tells about itself before one is built.
+/// What a hook tells about itself before one is built. The host prepares for a step what some hook asks for, and
+/// nothing else.
 struct HookInfo {
   std::string name;         ///< filled in by the host for hooks from plugins
   std::string description;  ///< one line
   int priority = 50;        ///< 0 runs first, 100 last; equal priorities run in the order of the config
-  /// The detector's predictions are decoded in every step only if some hook asks for them.
-  bool needs_predictions = false;
+  /// before_loss replaces all targets of the batch: the host then makes none of the labels, and hooks that run earlier
+  /// see none. A run can have one such hook.
+  bool replaces_targets = false;
+  /// Labels without annotators are refused. The built-in shapes get a simulated crowd, unless the config gives one.
+  bool needs_annotators = false;
+  bool needs_predictions = false;               ///< LossContext::predictions: what the detector sees in every batch
+  bool needs_crowd = false;                     ///< LossContext::crowd: every batch's annotations as tensors
   std::vector<std::string> needs_capabilities;  ///< the detector must have these; the host refuses others by name
   std::vector<OptionSpec> options;
 };

@@ -21,6 +21,14 @@ struct Affine {
   [[nodiscard]] torch::Tensor apply_to_boxes(const torch::Tensor& boxes) const;
 };
 
+/// One of several images in an input.
+struct Tile {
+  std::int64_t index = 0;  ///< in the data set
+  std::int64_t original_width = 0, original_height = 0;
+  Affine to_input;               ///< its own original frame -> input frame
+  std::array<double, 4> area{};  ///< x1, y1, x2, y2: the part of the input that it may cover
+};
+
 /// Where one image of a batch came from.
 struct ImageMeta {
   std::int64_t index = 0;  ///< in the data set
@@ -28,6 +36,8 @@ struct ImageMeta {
   std::int64_t content_width = 0,
                content_height = 0;  ///< part of the input that is image, from the top left; the rest is padding
   Affine to_input;                  ///< original frame -> input frame
+  /// Every image of a mosaic, the one above among them. Empty where the input shows one image.
+  std::vector<Tile> tiles{};
 };
 
 /// The pixels of a batch: B x 3 x H x W, float32, RGB, 0..1, not normalised further. H and W are multiples of the
@@ -40,8 +50,16 @@ struct Images {
 /// What a detector sees in a batch. Flat over the batch, best score first inside an image.
 struct Predictions {
   torch::Tensor boxes;        ///< N x 4 float32, xyxy, pixels of the input frame
-  torch::Tensor scores;       ///< N float32, 0..1: how sure it is of an object of its likeliest class; AP ranks by it
+  torch::Tensor scores;       ///< N float32, 0..1: how sure it is of an object of its likeliest class
   torch::Tensor class_probs;  ///< N x J float32, rows sum to 1
+  torch::Tensor image_index;  ///< N int64, 0..B-1, not decreasing
+};
+
+/// What a detector finds in a batch, one label each. Flat over the batch, best score first inside an image.
+struct Detections {
+  torch::Tensor boxes;        ///< N x 4 float32, xyxy, pixels of the input frame
+  torch::Tensor labels;       ///< N int64, 0..J-1
+  torch::Tensor scores;       ///< N float32, 0..1; AP ranks by it
   torch::Tensor image_index;  ///< N int64, 0..B-1, not decreasing
 };
 

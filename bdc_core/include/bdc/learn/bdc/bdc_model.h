@@ -11,7 +11,7 @@
 #include "bdc/crowd/geometry.h"
 #include "bdc/crowd/targets.h"
 #include "bdc/learn/annotator_posteriors.h"
-#include "bdc/learn/bdc/box_aggregator.h"
+#include "bdc/learn/bdc/box_error.h"
 #include "bdc/learn/bdc/confusion.h"
 #include "bdc/learn/bdc/lower_bound.h"
 #include "bdc/learn/bdc/matcher.h"
@@ -113,6 +113,11 @@ class BdcModel {
   /// Posteriors and evidence, bit for bit. load throws std::invalid_argument for the state of another crowd.
   void save(StateWriter& state) const;
   void load(StateReader& state);
+  /// The evidence of one image, as copied from another model of the same crowd and profile, or as bytes. load_image
+  /// throws std::invalid_argument for bytes that do not fit.
+  void copy_image(const BdcModel& from, std::size_t image);
+  void save_image(std::size_t image, StateWriter& state) const;
+  void load_image(std::size_t image, StateReader& state);
   /// Evidence of the last update, which must come after the last aggregate_image; without the prior's.
   [[nodiscard]] AnnotatorPosteriors posteriors(const char* profile, int threads) const;
   /// The same, giving up the model's memory for the result's: only targets may be asked for afterwards.

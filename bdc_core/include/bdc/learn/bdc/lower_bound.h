@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "bdc/learn/bdc/class_aggregator.h"
 #include "bdc/learn/bdc/confusion.h"
+#include "bdc/learn/bdc/expected_confusion.h"
 
 namespace bdc {
 

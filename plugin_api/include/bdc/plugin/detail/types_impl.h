@@ -3,8 +3,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "bdc/plugin/types.h"
-
 namespace bdc::plugin {
 
 inline Affine Affine::inverse() const {

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "bdc/base/exact_sum.h"
+#include "bdc/learn/bdc/absence_aware.h"
+#include "bdc/learn/learner.h"
+
+namespace bdc::absence_aware {
+
+/// The evidence of an epoch, as sums that do not depend on the order of images. Each image's own evidence is taken as
+/// consensus_of_image gives it.
+class ExactEvidence final : public Evidence {
+ public:
+  /// Empty, of the shape that the beliefs need.
+  explicit ExactEvidence(const AbsenceAwareBeliefs& beliefs);
+
+  /// Targets of an image under the beliefs; its evidence is added.
+  Targets observe(const AbsenceAwareBeliefs& beliefs, const ImageLabels& labels, double min_existence);
+  /// The sums as numbers.
+  [[nodiscard]] AbsenceAwareEvidence total() const;
+  void clear();
+
+  [[nodiscard]] std::size_t images() const override { return images_; }
+  void merge(const Evidence& other) override;
+  [[nodiscard]] std::string save() const override;
+  void load(const std::string& bytes) override;
+  template <class Archive, class Self>
+  static void archive(Archive& state, Self& self) {
+    state(self.images_), state(self.source_), state(self.confusion_), state(self.class_count_), state(self.scalar_);
+  }
+
+ private:
+  static constexpr std::size_t kNumbers = sizeof(SourceEvidence) / sizeof(double);
+  /// objects, images, image_bound, then the score levels of real and of spurious boxes
+  static constexpr std::size_t kScalars = 3 + 2 * kScoreLevels;
+  using Scalars = std::array<double, kScalars>;
+
+  [[nodiscard]] static Scalars scalars_of(const AbsenceAwareEvidence& evidence);
+  static void set_scalars(const Scalars& from, AbsenceAwareEvidence& evidence);
+  void take_source(std::size_t k);
+  void take_column(std::size_t column);
+
+  std::uint64_t images_ = 0;
+  std::vector<std::array<ExactSum, kNumbers>> source_;
+  std::vector<ExactSum> confusion_, class_count_;
+  std::array<ExactSum, kScalars> scalar_{};
+  AbsenceAwareEvidence image_;  ///< of one image; all 0 in between
+};
+
+}  // namespace bdc::absence_aware

@@ -1,0 +1,146 @@
+#include "cli/application.h"
+#include "bdc/base/text.h"
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "bdc/base/error.h"
+#include "bdc/base/nearest.h"
+#include "bdc/base/user_error.h"
+#include "cli/interrupts.h"
+#include "cli/open_engine.h"
+#include "cli/verb.h"
+#include "plugins/doctor.h"
+#include "plugins/loaded_plugin.h"
+
+namespace bdc::host {
+namespace {
+
+/// `bdc-host --plugin x --hook y` means `bdc-host train --plugin x --hook y`.
+std::vector<std::string> with_default_verb(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  static const std::vector<std::string> own = {"-h", "--help", "--version", "-V"};
+  if (!words.empty() && !words[0].empty() && words[0][0] == '-' &&
+      std::find(own.begin(), own.end(), words[0]) == own.end()) {
+    words.insert(words.begin(), "train");
+  }
+  return words;
+}
+
+/// "plugins has no verb 'lst'; did you mean 'list'?"; "" where there are no verbs.
+std::string no_such_verb(const CLI::App& app, const std::string& where, const std::string& word) {
+  std::vector<std::string> known;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(verb->get_name());
+  }
+  return known.empty() ? "" : where + " has no verb '" + printable(word) + "'" + did_you_mean(word, known);
+}
+
+/// For the first word that was not understood: the nearest verb or option where it stands, as a sentence; or "".
+std::string suggestion(CLI::App& app) {
+  const std::vector<std::string> words = app.remaining(true);
+  if (words.empty()) return "";
+  const CLI::App* verb = &app;
+  while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
+  const std::string where = verb == &app ? "bdc-host" : verb->get_name();
+  const std::string word = words.front().substr(0, words.front().find('='));
+  std::vector<std::string> known;
+  if (!word.empty() && word[0] == '-') {
+    for (const CLI::Option* option : verb->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+      for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+    }
+    return where + " has no option '" + printable(word) + "'" + did_you_mean(word, known);
+  }
+  return no_such_verb(*verb, where, word);
+}
+
+/// Whether the first word is meant to be a verb and is none: then --help after it has nothing to help with.
+bool is_unknown_verb(CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words[0].empty() || words[0][0] == '-') return false;
+  const auto verbs = app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == words[0]; });
+  return verbs.empty();
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app("Trains object detectors on crowdsourced bounding boxes.", "bdc-host");
+  app.set_version_flag("-V,--version", std::string("bdc-host ") + BDC_VERSION);
+  app.footer(
+      "Without a verb, `train` is meant:  bdc-host --plugin minimal --set train.epochs=5\n"
+      "Exit codes: 0 ok, 1 failure, 2 usage, 3 config, 4 data, 5 plugin not found, 6 ABI mismatch,\n"
+      "            7 plugin threw, 8 device or memory, 9 non-finite loss, 130 interrupted and saved");
+  app.require_subcommand(1);
+  Action action;
+  add_train(app, action);
+  add_val(app, action);
+  add_predict(app, action);
+  add_compare(app, action);
+  add_aggregate(app, action);
+  add_eval(app, action);
+  add_validate(app, action);
+  add_convert(app, action);
+  add_annotators(app, action);
+  add_synth(app, action);
+  add_experiment(app, action);
+  add_report(app, action);
+  add_plugins(app, action);
+  add_config(app, action);
+  add_version(app, action);
+  std::vector<std::string> words = with_default_verb(argc, argv);
+  if (words.empty()) {
+    std::cerr << app.help();
+    return static_cast<int>(ExitCode::usage);
+  }
+  if (is_unknown_verb(app, words)) {
+    std::cerr << "bdc-host: " << no_such_verb(app, "bdc-host", words[0])
+              << "\nRun with --help for what is understood.\n";
+    return static_cast<int>(ExitCode::usage);
+  }
+  std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    const std::string better = suggestion(app);
+    std::cerr << "bdc-host: " << (better.empty() ? e.what() : better) << "\nRun with --help for what is understood.\n";
+    return static_cast<int>(ExitCode::usage);
+  }
+  for (const char* verb : {"aggregate", "eval", "validate", "convert", "annotators", "synth", "report"}) {
+    if (app.got_subcommand(verb)) end_cleanly_on_interrupt();
+  }
+  return action();
+}
+
+}  // namespace
+
+int run_application(int argc, char** argv) {
+  const auto report = [](const std::string& message, ExitCode code) {
+    std::cerr << "bdc-host: " << message << std::endl;
+    return static_cast<int>(code);
+  };
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error like a full disk, not the end
+  try {
+    if (argc == 5 && std::string(argv[1]) == kDoctorChild)
+      open_engine().examine_plugin(argv[2], argv[3], std::stoi(argv[4]));
+    const int code = parse_and_run(argc, argv);
+    if (!std::cout.flush()) return report("standard output cannot be written (a full disk?)", ExitCode::failure);
+    return code;
+  } catch (const UserError& e) {
+    return report(e.what(), e.code());
+  } catch (const DataError& e) {
+    return report(e.what(), ExitCode::data);
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", ExitCode::device);
+  } catch (const std::exception& e) {
+    return report(short_message(e), ExitCode::failure);
+  } catch (...) {
+    return report("an unknown error", ExitCode::failure);
+  }
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,318 @@
+#include <cmath>
+#include <iostream>
+
+#include "bdc/base/atomic_file.h"
+#include "bdc/base/table.h"
+#include "bdc/base/text.h"
+#include "bdc/base/user_error.h"
+#include "bdc/crowd/coco.h"
+#include "bdc/learn/learners.h"
+#include "bdc/metrics/aggregation_ap.h"
+#include "bdc/metrics/agreement.h"
+#include "bdc/metrics/calibration.h"
+#include "cli/verb.h"
+#include "cli/verbs/annotator_table.h"
+#include "cli/verbs/label_options.h"
+#include "files/json_file.h"
+#include "files/outputs.h"
+#include "show/progress.h"
+
+namespace bdc::host {
+namespace {
+
+struct Flags {
+  std::vector<std::string> labels;
+  std::string method = "bdc", predictions, prior, output, annotators, truth;
+  std::vector<std::string> options;
+  int threads = 0;
+  bool quiet = false, json = false, list = false;
+};
+
+std::map<std::string, std::string> option_map(const std::vector<std::string>& options) {
+  std::map<std::string, std::string> out;
+  for (const auto& option : options) {
+    const auto equals = option.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == option.size()) {
+      throw UserError(ExitCode::usage, "--option " + printable(option) + ": expected NAME=VALUE");
+    }
+    out[option.substr(0, equals)] = option.substr(equals + 1);
+  }
+  return out;
+}
+
+std::unique_ptr<Learner> method_for(const std::string& name, const std::map<std::string, std::string>& options) {
+  try {
+    return make_learner(name, options);
+  } catch (const std::invalid_argument& e) {
+    throw UserError(ExitCode::usage, e.what());
+  }
+}
+
+struct Work {
+  CrowdData crowd;
+  std::optional<Predictions> predictions;
+  std::optional<AnnotatorPosteriors> prior;
+  std::vector<char> evaluated;
+  std::vector<std::string> notes;
+};
+
+Predictions predictions_for(const CrowdData& crowd, const std::string& file) {
+  try {
+    return read_predictions(file, crowd);
+  } catch (const DataError& e) {
+    const std::string what = e.what();
+    if (what.find("image_id") == std::string::npos) throw;
+    throw DataError(what + "\n  advice: predict on the images of the labels, and use their ids or file names");
+  }
+}
+
+/// What an earlier project learnt of the annotators of this one.
+AnnotatorPosteriors prior_for(const CrowdData& crowd, const std::string& file, std::vector<std::string>& notes) {
+  Alignment how;
+  AnnotatorPosteriors prior = aligned_with(read_annotator_posteriors(file), crowd, &how);
+  if (how.by_name) notes.push_back(file + ": ids mean other people than in the labels, so names tell who is who");
+  if (how.matched == 0) notes.push_back(file + ": knows none of the annotators of these labels, and changes nothing");
+  return prior;
+}
+
+Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
+  Work work;
+  progress.live("reading " + flags.labels[0]);
+  work.crowd = read_crowd(flags.labels, reading);
+  if (work.crowd.images.empty()) {
+    throw DataError(flags.labels[0] + ": expected images, found none; there is nothing to aggregate");
+  }
+  if (work.crowd.annotators.empty()) {
+    throw DataError(flags.labels[0] + ": the labels have no annotators; aggregation needs to know who drew what");
+  }
+  if (work.crowd.classes.empty()) {
+    throw DataError(flags.labels[0] + ": expected classes, found none; boxes without a class cannot be aggregated");
+  }
+  if (!flags.truth.empty()) (void)attach_truth(work.crowd, flags.truth);
+  if (work.crowd.has_truth) work.evaluated.assign(work.crowd.truth_covers.begin(), work.crowd.truth_covers.end());
+  if (!flags.predictions.empty()) work.predictions = predictions_for(work.crowd, flags.predictions);
+  if (!flags.prior.empty()) work.prior = prior_for(work.crowd, flags.prior, work.notes);
+  return work;
+}
+
+FitInput input_for(const Work& work, const Flags& flags, const std::string& label, Progress& progress) {
+  FitInput input;
+  input.crowd = &work.crowd;
+  if (work.predictions) input.predictions = &*work.predictions;
+  if (work.prior) input.prior = &*work.prior;
+  input.threads = flags.threads;
+  input.progress = [label, &progress](const bdc::Progress& p) {
+    progress.live(label + (p.max_rounds > 0
+                               ? "  round " + std::to_string(p.round) + " (at most " + std::to_string(p.max_rounds) +
+                                     ")  change " + fixed(p.change * 100, 4) + " %"
+                               : "  image " + std::to_string(p.images_done) + "/" + std::to_string(p.images)));
+  };
+  return input;
+}
+
+std::string percent(double share) {
+  return share < 0 || std::isnan(share) ? "-" : fixed(100 * share, 1);
+}
+
+/// Every method, with every choice of the option it is compared by, judged against the truth.
+int compare_all(const Flags& flags, const Work& work, Progress& progress) {
+  if (!work.crowd.has_truth)
+    throw UserError(ExitCode::usage, "--method all compares with the truth: name it with --truth FILE");
+  struct Row {
+    std::string name;
+    std::map<std::string, std::string> options;
+  };
+  std::vector<Row> rows;
+  for (const MethodInfo& method : methods()) {
+    if (method.compared_by.empty()) rows.push_back({method.name, {}});
+    for (const OptionSpec& option : method.options) {
+      if (option.name != method.compared_by) continue;
+      for (const std::string& choice : option.choices) rows.push_back({method.name, {{option.name, choice}}});
+    }
+  }
+  Table table({"method", "AP50", "AP75", "AP", "objects", "seconds"});
+  for (std::size_t c = 1; c < 6; ++c) table.align_right(c);
+  Json json = Json::array();
+  std::vector<std::string> warnings;
+  for (const auto& row : rows) {
+    const std::string label = row.name + (row.options.empty() ? "" : " " + row.options.begin()->second);
+    const double started = now_seconds();
+    const FitResult result = method_for(row.name, row.options)->fit(input_for(work, flags, label, progress));
+    const double seconds = now_seconds() - started;
+    const CocoEvalResult judged = evaluate_targets(result.targets, work.crowd, {}, work.evaluated);
+    table.add({label, percent(judged.stats[1]), percent(judged.stats[2]), percent(judged.stats[0]),
+               std::to_string(result.targets.box.size()), fixed(seconds, 2)});
+    json.push_back({{"method", label},
+                    {"AP50", judged.stats[1]},
+                    {"AP75", judged.stats[2]},
+                    {"AP", judged.stats[0]},
+                    {"objects", result.targets.box.size()},
+                    {"seconds", seconds}});
+    for (const auto& warning : result.warnings) warnings.push_back(label + ": " + warning);
+  }
+  progress.finish();
+  if (flags.json) {
+    std::cout << json.dump(2) << "\n";
+  } else {
+    table.print(std::cout);
+  }
+  for (const auto& warning : warnings) std::cerr << "note: " << warning << "\n";
+  return 0;
+}
+
+double expected_objects(const Targets& targets) {
+  double sum = 0;
+  for (const double e : targets.existence.empty() ? targets.weight : targets.existence) sum += std::fmin(e, 1.0);
+  return sum;
+}
+
+Json summary(const Work& work, const FitResult& result, const Agreement& agreement, double seconds) {
+  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+  Json out = {{"images", work.crowd.images.size()},
+              {"annotators", work.crowd.annotators.size()},
+              {"annotations", work.crowd.annotations.size()},
+              {"targets", result.targets.box.size()},
+              {"expected_objects", expected_objects(result.targets)},
+              {"rounds", result.rounds},
+              {"converged", result.converged},
+              {"class_alpha", number(agreement.class_alpha)},
+              {"mean_pairwise_iou", number(agreement.mean_pairwise_iou)},
+              {"seconds", seconds}};
+  if (work.crowd.has_truth) {
+    const auto judged = evaluate_targets(result.targets, work.crowd, {}, work.evaluated);
+    const auto calibration = calibrate_targets(result.targets, work.crowd, 0.5, 15, work.evaluated);
+    out["AP"] = judged.stats[0];
+    out["AP50"] = judged.stats[1];
+    out["AP75"] = judged.stats[2];
+    out["class_calibration_error"] = calibration.classes.expected_error;
+    out["existence_calibration_error"] = calibration.existence.expected_error;
+  }
+  return out;
+}
+
+void print_summary(const Json& s) {
+  const auto text = [&](const char* key, int decimals) {
+    return s[key].is_null() ? std::string("-") : fixed(s[key].get<double>(), decimals);
+  };
+  const auto count = [&](const char* key, const std::string& what) {
+    return s[key].dump() + " " + what + (s[key] == 1 ? "" : "s");
+  };
+  std::cout << count("images", "image") << ", " << count("annotators", "annotator") << ", "
+            << count("annotations", "annotation") << "\n"
+            << count("targets", "target") << ", " << text("expected_objects", 1) << " objects expected";
+  if (s["rounds"].get<int>() > 0)
+    std::cout << " (" << count("rounds", "round") << ", "
+              << (s["converged"].get<bool>() ? "converged" : "NOT converged") << ")";
+  std::cout << "\nagreement: class alpha " << text("class_alpha", 3) << ", mean IoU of boxes of one object "
+            << text("mean_pairwise_iou", 3) << "\n";
+  if (s.contains("AP")) {
+    std::cout << "against the truth: AP50 " << percent(s["AP50"]) << ", AP75 " << percent(s["AP75"]) << ", AP "
+              << percent(s["AP"]) << "; calibration error " << percent(s["class_calibration_error"]) << " % (classes), "
+              << percent(s["existence_calibration_error"]) << " % (existence)\n";
+  }
+}
+
+void list_options(const std::vector<OptionSpec>& options) {
+  for (const OptionSpec& o : options) {
+    const std::string range = range_text(o);
+    std::cout << "    " << o.name << "=" << option_text(o.default_value) << "  " << o.help
+              << (range.empty() ? "" : " (" + range + ")") << "\n";
+  }
+}
+
+int list_methods() {
+  for (const auto& method : methods()) {
+    std::cout << method.name << ": " << method.description << "\n";
+    list_options(method.options);
+  }
+  for (const LearnerEntry& learner : learners()) {
+    if (learner.info.profile_of.empty()) continue;
+    std::cout << learner.info.profile_of << " profile=" << learner.info.name << ": " << learner.info.description
+              << "\n";
+    list_options(learner.info.options);
+  }
+  return 0;
+}
+
+int aggregate(const Flags& flags, const ReadOptions& reading) {
+  if (flags.list) return list_methods();
+  if (flags.labels.empty()) throw UserError(ExitCode::usage, "aggregate: no labels were named; see --help");
+  std::vector<std::string> inputs = flags.labels;
+  inputs.insert(inputs.end(), {flags.predictions, flags.prior, flags.truth});
+  for (const std::string& file : files_of(reading)) inputs.push_back(file);
+  check_outputs(inputs, {flags.output, flags.annotators});
+  Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
+  const auto options = option_map(flags.options);
+  if (flags.method == "all") {
+    if (!options.empty() || !flags.output.empty() || !flags.annotators.empty()) {
+      throw UserError(ExitCode::usage, "--method all only compares; leave out --option, --output and --annotators");
+    }
+    return compare_all(flags, load(flags, reading, progress), progress);
+  }
+  const auto method = method_for(flags.method, options);
+  const Work work = load(flags, reading, progress);
+  const double started = now_seconds();
+  const FitResult result = method->fit(input_for(work, flags, flags.method, progress));
+  const double seconds = now_seconds() - started;
+  if (!flags.annotators.empty() && !result.posteriors) {
+    throw UserError(ExitCode::usage,
+                    "--annotators: the method '" + flags.method + "' learns nothing of annotators; use --method bdc");
+  }
+  if (!flags.output.empty()) write_targets(result.targets, work.crowd, flags.output);
+  if (!flags.annotators.empty()) {
+    AtomicFile out(flags.annotators);
+    write_annotator_posteriors(out.stream(), *result.posteriors);
+    out.commit();
+  }
+  progress.finish();
+  for (const auto& note : work.notes) std::cerr << "note: " << note << "\n";
+  for (const auto& warning : result.warnings) std::cerr << "note: " << warning << "\n";
+  if (flags.quiet && !flags.json) return 0;
+  const Json s = summary(work, result, measure_agreement(work.crowd, nullptr, 0.45, 0.5, flags.threads), seconds);
+  if (flags.json) {
+    std::cout << s.dump(2) << "\n";
+    return 0;
+  }
+  print_summary(s);
+  if (result.posteriors) {
+    std::cout << "\n";
+    print_annotators(std::cout, *result.posteriors, 5);
+  }
+  if (!flags.output.empty()) std::cout << "\nconsensus: " << flags.output << "\n";
+  if (!flags.annotators.empty()) std::cout << "annotators: " << flags.annotators << "\n";
+  return 0;
+}
+
+}  // namespace
+
+void add_aggregate(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("aggregate", "Make one consensus of many annotators' labels");
+  const auto flags = std::make_shared<Flags>();
+  verb->add_option("labels", flags->labels, "files or folders of one format")->type_name("PATH");
+  verb->add_option("-m,--method", flags->method,
+                   "bdc, crowd_rcnn, mv, wbf, ... or all, to compare them (see --methods)")
+      ->type_name("NAME")
+      ->capture_default_str();
+  verb->add_option("--option", flags->options, "a setting of the method; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb->add_option("-o,--output", flags->output, "write the consensus here (COCO JSON)")->type_name("FILE");
+  verb->add_option("--annotators", flags->annotators, "write what was learnt of the annotators here")
+      ->type_name("FILE");
+  verb->add_option("--predictions", flags->predictions, "a detector's results on the same images")->type_name("FILE");
+  verb->add_option("--prior", flags->prior, "annotators of an earlier project")->type_name("FILE");
+  verb->add_option("--truth", flags->truth, "true boxes, only to judge the result")->type_name("FILE");
+  verb->add_option("--threads", flags->threads, "0: all cores; the result is the same")->check(CLI::Range(0, 1024));
+  verb->add_flag("--methods", flags->list, "list methods and their settings");
+  verb->add_flag("-q,--quiet", flags->quiet, "no progress, no tables");
+  verb->add_flag("--json", flags->json, "print the summary as JSON");
+  const auto reading = add_label_options(*verb);
+  verb->footer(
+      "Example:\n"
+      "  bdc-host aggregate crowd.json -o consensus.json --annotators annotators.json\n"
+      "  bdc-host aggregate crowd.json --method all --truth truth.json");
+  verb->callback([=, &action] { action = [=] { return aggregate(*flags, *reading); }; });
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,53 @@
+#include <iostream>
+
+#include "bdc/base/atomic_file.h"
+#include "bdc/learn/annotator_posteriors.h"
+#include "cli/verb.h"
+#include "cli/verbs/annotator_table.h"
+#include "files/outputs.h"
+
+namespace bdc::host {
+namespace {
+
+struct Flags {
+  std::vector<std::string> files;
+  std::string merged;
+  std::size_t ends = 0;
+};
+
+int annotators(const Flags& flags) {
+  check_outputs(flags.files, {flags.merged});
+  AnnotatorPosteriors all = read_annotator_posteriors(flags.files[0]);
+  for (std::size_t i = 1; i < flags.files.size(); ++i) all = merge(all, read_annotator_posteriors(flags.files[i]));
+  if (!flags.merged.empty()) {
+    AtomicFile out(flags.merged);
+    write_annotator_posteriors(out.stream(), all);
+    out.commit();
+    std::cerr << "wrote " << flags.merged << "\n";
+  }
+  std::cout << "profile " << all.profile << ", " << all.classes.size() << " classes\n";
+  print_annotators(std::cout, all, flags.ends);
+  return 0;
+}
+
+}  // namespace
+
+void add_annotators(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("annotators", "Show what was learnt of the annotators; merge such files");
+  const auto flags = std::make_shared<Flags>();
+  verb->add_option("files", flags->files, "what `aggregate --annotators` wrote; several are merged")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("--merge", flags->merged, "write the merged evidence here")->type_name("FILE");
+  verb->add_option("--ends", flags->ends, "show only the best and worst N")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  verb->footer(
+      "Merging adds what the files counted, annotators by id, classes by name. A file holds the evidence of its own\n"
+      "labels, not of the --prior it was learnt with: nothing counts twice unless a file is named twice.\n"
+      "quality = recall * class accuracy / (1 + spurious boxes per image).\n"
+      "Example:\n  bdc-host annotators monday.json tuesday.json --merge both.json");
+  verb->callback([=, &action] { action = [=] { return annotators(*flags); }; });
+}
+
+}  // namespace bdc::host

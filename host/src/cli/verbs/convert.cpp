@@ -1,0 +1,96 @@
+#include <filesystem>
+#include <iostream>
+
+#include "bdc/base/text.h"
+#include "bdc/base/user_error.h"
+#include "cli/open_engine.h"
+#include "cli/verb.h"
+#include "cli/verbs/label_options.h"
+#include "files/outputs.h"
+
+namespace bdc::host {
+namespace {
+
+int convert(std::vector<std::string> paths, const std::string& to, const ReadOptions& reading) {
+  const std::string target = paths.back();
+  paths.pop_back();
+  std::vector<std::string> inputs = paths;
+  for (const std::string& file : files_of(reading)) inputs.push_back(file);
+  check_outputs(inputs, {target});
+  if (to.empty() && !extension_tells_format(target)) {
+    throw UserError(ExitCode::usage, "convert: the extension of '" + printable(target) +
+                                         "' does not tell the format to write; name it with --to (" +
+                                         format_names(true) + ")");
+  }
+  ReadReport read;
+  const CrowdData data = read_crowd(paths, reading, &read);
+  const WriteReport written = write_crowd(data, target, to);
+  std::cout << "read " << data.images.size() << " images, " << data.annotations.size() << " annotations of "
+            << data.annotators.size() << " annotators, " << data.assignments.size() << " assignments, "
+            << data.truth.size() << " true boxes (" << read.format << ")\nwrote " << target << "\n";
+  if (!written.losses.empty()) std::cerr << "warning: the written format cannot hold\n" << written.text();
+  return 0;
+}
+
+struct WeightConversion {
+  std::string from, to;
+  bool float32 = false;
+};
+
+int convert_weights(const WeightConversion& request) {
+  namespace fs = std::filesystem;
+  if (fs::path(request.to).extension() != ".safetensors") {
+    throw UserError(ExitCode::usage, "convert weights: the file to write must end in .safetensors, found '" +
+                                         printable(request.to) + "'");
+  }
+  check_outputs({request.from}, {request.to});
+  const ConvertedWeights weights = open_engine().convert_weights(request.from, request.to, request.float32);
+  std::cout << "read " << weights.tensors << " tensors of " << weights.elements << " elements (" << weights.origin
+            << ")\nwrote " << request.to << "\n";
+  return 0;
+}
+
+void add_convert_weights(CLI::App& convert_verb, Action& action) {
+  CLI::App* verb = convert_verb.add_subcommand("weights", "Turn a weight file of torch.save into safetensors");
+  const auto request = std::make_shared<WeightConversion>();
+  verb->add_option("from", request->from, "what to read: .pt or .pth of torch.save, or .safetensors")
+      ->required()
+      ->type_name("IN");
+  verb->add_option("to", request->to, "what to write")->required()->type_name("OUT.safetensors");
+  verb->add_flag("--float32", request->float32, "write half precision (float16, bfloat16) as float32");
+  verb->footer(
+      "Reads state dicts, pickled modules such as the official yolov7.pt, and checkpoints of ours or of torch.save\n"
+      "(their 'ema' where there is one, else their 'model' or 'state_dict'). Nothing in a file is ever run.\n"
+      "Example:\n  bdc-host convert weights yolov7-tiny.pt yolov7-tiny.safetensors --float32");
+  verb->callback([=, &action] { action = [=] { return convert_weights(*request); }; });
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("convert", "Turn labels of one format, or weights, into another");
+  const auto paths = std::make_shared<std::vector<std::string>>();
+  const auto to = std::make_shared<std::string>();
+  verb->add_option("paths", *paths, "what to read (files or folders), then what to write")
+      ->expected(1, -1)
+      ->type_name("FROM... TO");
+  verb->add_option("--to", *to, "format to write; by the extension when left out")
+      ->type_name("NAME")
+      ->check(known_format(true));
+  const auto reading = add_label_options(*verb, "--from");
+  verb->footer("Can be read: " + format_names() + "\nCan be written: " + format_names(true) +
+               "\nWhat the written format cannot hold is listed with counts.\n"
+               "Examples:\n  bdc-host convert ann.xml bob.xml crowd.json\n"
+               "  bdc-host convert weights yolov7.pt yolov7.safetensors");
+  add_convert_weights(*verb, action);
+  verb->callback([=, &action] {
+    if (!verb->get_subcommands().empty()) {
+      if (!paths->empty()) throw CLI::ValidationError("convert", "a file named 'weights' must be called ./weights");
+      return;
+    }
+    if (paths->size() < 2) throw CLI::ValidationError("convert", "expected what to read and what to write");
+    action = [=] { return convert(*paths, *to, *reading); };
+  });
+}
+
+}  // namespace bdc::host

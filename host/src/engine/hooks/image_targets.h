@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "bdc/base/state_bytes.h"
+#include "bdc/crowd/targets.h"
+
+namespace bdc::host {
+
+/// Targets as bytes of a state, and back. load_targets throws std::invalid_argument for bytes that do not fit together.
+void save_targets(const Targets& targets, StateWriter& state);
+[[nodiscard]] Targets load_targets(StateReader& state);
+
+/// The last targets of every image, put together for a report.
+class LatestTargets {
+ public:
+  void set(std::size_t image, Targets targets) { of_[image] = std::move(targets); }
+  [[nodiscard]] bool is_complete(std::size_t images) const { return of_.size() == images; }
+  [[nodiscard]] Targets all() const;
+
+  /// So that a run that was interrupted within an epoch reports what it would have reported.
+  void save(StateWriter& state) const;
+  void load(StateReader& state);
+
+ private:
+  std::map<std::size_t, Targets> of_;
+};
+
+}  // namespace bdc::host

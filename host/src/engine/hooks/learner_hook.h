@@ -1,0 +1,23 @@
+#pragma once
+
+#include <bdc/plugin/hook.h>
+
+#include <memory>
+#include <string>
+
+namespace bdc::host {
+
+/// Any learner of bdc_core in training, under the name of its method: `bdc`, `crowd_rcnn`, `mv`, ... It goes through
+/// the same door as hooks of plugins.
+///
+/// A learner that looks at detections: between forward and loss (schedule "batch") the predictions of the very step go
+/// back to the original frame, the learner makes one consensus of them and the annotations, and that replaces the
+/// targets; posteriors are updated when the epoch ends. schedule "epoch": a clean pass over the training images before
+/// each epoch fixes its targets. During the first `warmup` epochs the detector has no say.
+/// Other learners make their consensus once, before the first step.
+///
+/// `method` must be one of bdc::methods() and the options checked against find_builtin_hook(method)->options.
+[[nodiscard]] std::unique_ptr<plugin::TrainingHook> make_learner_hook(const std::string& method,
+                                                                      const plugin::HookConfig& config);
+
+}  // namespace bdc::host

@@ -1,0 +1,163 @@
+#include "engine/loop.h"
+
+#include <torch/nn.h>
+#include <torch/utils.h>
+
+#include "engine/require_finite.h"
+#include "show/progress.h"
+
+namespace bdc::host {
+
+bool Loop::run() {
+  parts_.detector.module().train();
+  while (!is_finished()) {
+    if (!parts_.stop && run_epoch()) continue;
+    tell(&Observer::interrupted);
+    return false;
+  }
+  return true;
+}
+
+bool Loop::run_epoch() {
+  begin_epoch();
+  if (!run_steps()) return false;
+  end_epoch();
+  return true;
+}
+
+void Loop::begin_epoch() {
+  state_.run.epoch = state_.at.epoch;
+  state_.images_done = 0;
+  state_.first_position = state_.at.position;
+  state_.evaluation = nullptr;
+  state_.started = now_seconds();
+  (void)state_.clock.take();
+  state_.clock.begin("hooks");
+  if (state_.at.begun) return;
+  state_.stage = "before_epoch";
+  parts_.hooks.before_epoch(state_.run);
+  state_.at.begun = true;
+}
+
+bool Loop::run_steps() {
+  const TrainSettings& settings = parts_.settings;
+  BatchLoader loader(parts_.train, epoch_batches(settings, state_.at.epoch, parts_.train.size()), loading());
+  const std::int64_t batches = settings.batches_per_epoch(parts_.train.size());
+  const auto group_of = [&](std::int64_t batch) { return batch / settings.accumulate; };
+  while (state_.at.position < batches) {
+    if (parts_.stop && parts_.updater.waiting() == 0) return false;
+    state_.stage = "loading a batch";
+    state_.clock.begin("loading");
+    std::optional<Batch> batch = loader.next();
+    if (!batch) break;
+    // Batches whose images are all broken are passed over; when they end a group, its step is still to be made.
+    if (parts_.updater.waiting() > 0 && group_of(batch->number) != group_of(state_.at.position - 1)) {
+      make_step();
+      tell(&Observer::after_step);
+      if (parts_.stop) return false;
+    }
+    run_batch(*batch);
+    state_.at.position = batch->number + 1;
+    const bool is_whole = state_.at.position % settings.accumulate == 0;
+    if (is_whole) make_step();
+    for (const auto& observer : parts_.observers) observer->after_batch(state_, latest_terms_);
+    if (is_whole) tell(&Observer::after_step);
+  }
+  const bool is_left = parts_.updater.waiting() > 0;
+  if (is_left) make_step();
+  state_.at.position = batches;
+  if (is_left) tell(&Observer::after_step);
+  return !parts_.stop || state_.at.epoch + 1 >= settings.epochs;
+}
+
+void Loop::run_batch(Batch& batch) {
+  const std::string plugin = " of plugin " + parts_.detector.name();
+  state_.stage = "forward" + plugin;
+  state_.clock.begin("forward");
+  const auto activations = parts_.detector.forward(batch.images);
+
+  const bool has_crowd = parts_.hooks.needs_crowd() && state_.run.num_annotators > 0;
+  plugin::LossContext step{&batch.images, nullptr, has_crowd ? &batch.crowd : nullptr, &batch.targets};
+  plugin::Predictions predictions;
+  state_.clock.begin("hooks");
+  if (parts_.hooks.needs_predictions()) {
+    state_.stage = "decode" + plugin;
+    predictions = parts_.detector.decode(*activations, parts_.settings.hook_limits, batch.size());
+    step.predictions = &predictions;
+  }
+  state_.stage = "before_loss";
+  parts_.hooks.before_loss(state_.run, step);
+  for (const auto& observer : parts_.observers) observer->before_loss(state_, batch);
+
+  state_.stage = "loss" + plugin;
+  state_.clock.begin("loss");
+  const plugin::LossTerms terms = parts_.detector.loss(*activations, batch.targets);
+  latest_images_ = batch.images;
+  latest_terms_ = {terms.total.detach(), terms.parts};
+  if (parts_.updater.needs_finite()) check_finite(terms.total.item<double>(), state_.at.position + 1);
+
+  state_.stage = "backward" + plugin;
+  state_.clock.begin("backward");
+  parts_.updater.add(terms.total);
+  state_.images_done += batch.size();
+  state_.clock.begin("optimiser");
+}
+
+void Loop::make_step() {
+  state_.stage = "optimiser step";
+  const bool is_checked = parts_.updater.needs_finite();
+  const double norm = parts_.updater.step(parts_.settings.learning_rate_at(state_.at.step, parts_.train.size()));
+  if (is_checked) check_finite(norm, state_.at.position);
+  ++state_.at.step;
+  state_.run.step = state_.at.step;
+  state_.stage = "after_step";
+  state_.clock.begin("hooks");
+  parts_.hooks.after_step(state_.run, latest_terms_);
+}
+
+void Loop::end_epoch() {
+  state_.train_seconds = now_seconds() - state_.started;
+  state_.clock.begin("evaluation");
+  tell(&Observer::after_steps);
+  state_.stage = "after_epoch";
+  state_.clock.begin("hooks");
+  parts_.hooks.after_epoch(state_.run);
+  for (const auto& [stage, seconds] : state_.clock.take()) state_.run.metrics["seconds/" + stage] = seconds;
+  state_.at = {state_.at.epoch + 1, 0, state_.at.step, false};
+  tell(&Observer::after_epoch);
+}
+
+std::string Loop::end_reason() const {
+  if (state_.at.epoch >= parts_.settings.epochs) {
+    return "all " + std::to_string(parts_.settings.epochs) + " epochs are done";
+  }
+  for (const auto& observer : parts_.observers) {
+    if (std::string reason = observer->end_reason(); !reason.empty()) return reason;
+  }
+  return {};
+}
+
+LoaderSettings Loop::loading() const {
+  LoaderSettings out;
+  out.input_size = parts_.settings.input_size;
+  out.batch.augment = parts_.settings.augment;
+  out.batch.seed = parts_.settings.seed;
+  out.batch.epoch = state_.at.epoch;
+  out.batch.with_targets = !parts_.hooks.replaces_targets();
+  out.batch.with_crowd = parts_.hooks.needs_crowd();
+  out.workers = parts_.settings.workers;
+  out.first = state_.at.position;
+  return out;
+}
+
+void Loop::check_finite(double value, std::int64_t position) const {
+  RunPosition at = state_.at;
+  at.position = position;
+  require_finite(value, latest_images_, parts_.train.labels(), at, parts_.settings.learning_rate.start, parts_.folder);
+}
+
+void Loop::tell(void (Observer::*event)(LoopState&)) {
+  for (const auto& observer : parts_.observers) (observer.get()->*event)(state_);
+}
+
+}  // namespace bdc::host

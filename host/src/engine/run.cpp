@@ -1,0 +1,189 @@
+#include "engine/run.h"
+
+#include <torch/nn.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "bdc/base/atomic_file.h"
+#include "bdc/base/text.h"
+#include "bdc/base/user_error.h"
+#include "data/open_data.h"
+#include "data/training_labels.h"
+#include "engine/device.h"
+#include "engine/hooks/build_hooks.h"
+#include "engine/read_weights.h"
+#include "engine/tensor_process.h"
+#include "engine/trainer.h"
+#include "files/run_folder.h"
+#include "files/run_lock.h"
+
+namespace bdc::host {
+namespace {
+
+/// Weights to begin with, from any file that read_weights understands.
+void start_weights(const std::string& file, DetectorHandle& detector, Progress& progress) {
+  if (file.empty()) return;
+  const LoadReport report = load_matching(detector.module(), read_weights(file));
+  progress.line(file + ": " + report.text());
+  if (report.loaded.empty()) {
+    throw UserError(ExitCode::data, file + ": none of its tensors fits plugin '" + detector.name() + "'");
+  }
+}
+
+/// Widths and heights, in pixels of the input, of what the detector will be trained on: the annotators' boxes, or the
+/// labels' own when there are no annotators.
+torch::Tensor box_sizes(const CrowdData& labels, std::int64_t input_size) {
+  std::vector<float> sizes;
+  const auto add = [&](const Box& box, std::int32_t image) {
+    const ImageRecord& record = labels.images[static_cast<std::size_t>(image)];
+    const double edge = std::max(record.width, record.height);
+    if (!box.valid() || edge <= 0) return;
+    const double scale = static_cast<double>(input_size) / edge;
+    sizes.push_back(static_cast<float>(box.width() * scale));
+    sizes.push_back(static_cast<float>(box.height() * scale));
+  };
+  if (labels.annotators.empty()) {
+    for (const TruthBox& t : labels.truth) add(t.box, t.image);
+  } else {
+    for (const Annotation& a : labels.annotations) add(a.box, a.image);
+  }
+  return torch::tensor(sizes).reshape({static_cast<std::int64_t>(sizes.size() / 2), 2});
+}
+
+/// The data of a run, with warnings of what cannot be learnt from its labels or in so few steps.
+OpenedData open_training_data(const RunConfig& config, const TrainSettings& settings) {
+  OpenedData data = open_data(config);
+  const auto more = check_training_labels(data.train->labels(), settings.input_size);
+  data.warnings.insert(data.warnings.begin(), more.begin(), more.end());
+  const std::int64_t steps = settings.steps_per_epoch(data.train->size()) * settings.epochs;
+  // Of the default nobody expects anything in a run of a few steps.
+  const std::int64_t warmup = settings.learning_rate.warmup_steps;
+  if (warmup > steps && warmup != LearningRate{}.warmup_steps) {
+    data.warnings.push_back("train.warmup_steps=" + std::to_string(warmup) + " is more than the " +
+                            std::to_string(steps) + " steps of the run; train.learning_rate is never reached");
+  }
+  if (!data.unmeasured.empty()) data.warnings.push_back(data.unmeasured);
+  return data;
+}
+
+/// Everything a run is made of before its folder is.
+struct Prepared {
+  Prepared(const RunConfig& config, const Catalog& catalog)
+      : settings(train_settings(config)),
+        data(open_training_data(config, settings)),
+        num_classes(static_cast<std::int64_t>(data.train->labels().classes.size())),
+        plugin(LoadedPlugin::load(catalog.find(config.plugin.name, Catalog::Kind::detector).file)),
+        info(plugin.detector_info()),
+        hooks(build_hooks(config.hooks, catalog, info, data.train->labels())),
+        detector(plugin, {num_classes, settings.input_size, config.plugin.options}, settings.seed,
+                 device_of(config.train.device)) {}
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  void start(const RunConfig& config, Progress& progress) {
+    start_weights(config.train.weights, detector, progress);
+    detector.adapt_to_boxes(box_sizes(data.train->labels(), settings.input_size));
+  }
+  [[nodiscard]] std::int64_t weights() {
+    std::int64_t count = 0;
+    for (const auto& p : detector.module().parameters()) count += p.numel();
+    return count;
+  }
+
+  TrainSettings settings;
+  OpenedData data;
+  std::int64_t num_classes;
+  LoadedPlugin plugin;
+  plugin::DetectorInfo info;
+  HookList hooks;
+  DetectorHandle detector;
+};
+
+void prepare_process(const RunConfig& config) {
+  prepare_tensor_process(static_cast<int>(config.train.threads));
+}
+
+}  // namespace
+
+bool was_never_saved(const std::filesystem::path& folder) {
+  if (!CheckpointStore(folder).is_empty()) return false;
+  std::ifstream records(folder / "metrics.jsonl");
+  std::string line;
+  int count = 0;
+  while (count < 2 && std::getline(records, line)) ++count;
+  return count < 2;
+}
+
+RunPlan plan_training(const RunConfig& config, const Catalog& catalog, Progress& progress) {
+  prepare_process(config);
+  Prepared run(config, catalog);
+  run.start(config, progress);
+  RunPlan out;
+  out.plugin = run.plugin.name();
+  out.data = run.data.description;
+  out.warnings = run.data.warnings;
+  out.hooks = run.hooks.names();
+  out.class_names = class_names(run.data.train->labels());
+  out.train_images = run.data.train->labels().images.size();
+  out.test_images = run.data.test->labels().images.size();
+  out.weights = run.weights();
+  for (const auto& group : run.detector.parameter_groups()) {
+    RunPlan::Group row;
+    row.name = group.name;
+    row.tensors = group.parameters.size();
+    for (const auto& p : group.parameters) row.weights += p.numel();
+    row.learning_rate = run.settings.learning_rate.start * group.learning_rate_factor;
+    row.weight_decay = run.settings.optimizer.weight_decay * group.weight_decay_factor;
+    out.groups.push_back(std::move(row));
+  }
+  return out;
+}
+
+RunReport run_training(const TrainRequest& request, const Catalog& catalog, Progress& progress,
+                       const std::atomic<bool>& stop) {
+  const RunConfig& config = request.config;
+  const auto& resume = request.resume;
+  const double started = now_seconds();
+  std::optional<RunLock> lock;
+  if (resume) lock.emplace(*resume);
+  prepare_process(config);
+  Prepared run(config, catalog);
+  const bool has_checkpoint = resume && !CheckpointStore(*resume).is_empty();
+  if (!has_checkpoint) run.start(config, progress);
+
+  RunReport report;
+  report.simulated = run.data.simulated;
+  const CrowdData& test = run.data.test->labels();
+  report.unjudged_images = has_true_boxes(test) ? 0 : test.images.size();
+  std::optional<Checkpoint> checkpoint;
+  if (resume) {
+    report.folder = *resume;
+    if (has_checkpoint) {
+      checkpoint = CheckpointStore(*resume).load([&](const std::string& text) { progress.line(text); });
+    }
+  } else {
+    report.folder = make_run_folder(config.output.folder, config.output.name, run.plugin.name());
+    lock.emplace(report.folder);
+    write_file_atomically(report.folder / "config.json", request.text + "\n");
+  }
+  progress.line("training " + run.plugin.name() + " (" + std::to_string(run.weights()) + " weights) on " +
+                run.data.description + ", " + std::to_string(run.num_classes) + " classes, " +
+                std::to_string(torch::get_num_threads()) + " threads" +
+                (run.detector.device().is_cpu() ? "" : ", " + run.detector.device().str()) +
+                (run.settings.half_precision ? ", half precision" : "") +
+                (run.hooks.names().empty() ? "" : ", hooks: " + join(run.hooks.names())));
+  for (const auto& warning : run.data.warnings) progress.line("warning: " + warning);
+  if (!resume) progress.line("writing to " + report.folder.string());
+
+  report.class_names = class_names(run.data.train->labels());
+  Trainer trainer(
+      {run.detector, *run.data.train, *run.data.test, run.hooks, progress, stop, report.folder, request.text},
+      run.settings);
+  report.fit = trainer.fit(checkpoint ? &*checkpoint : nullptr);
+  report.seconds = now_seconds() - started;
+  return report;
+}
+
+}  // namespace bdc::host

@@ -1,0 +1,185 @@
+#include "engine/trainer.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <torch/nn.h>
+#include <torch/utils.h>
+
+#include "bdc/base/user_error.h"
+#include "data/labels_digest.h"
+#include "engine/evaluate.h"
+#include "engine/hooks/run_context.h"
+#include "engine/observers/broken_images.h"
+#include "engine/observers/checkpoints.h"
+#include "engine/observers/early_stop.h"
+#include "engine/observers/loss_meter.h"
+#include "engine/observers/loss_watch.h"
+#include "engine/observers/metrics_record.h"
+#include "engine/observers/pictures.h"
+#include "engine/observers/progress_line.h"
+
+namespace bdc::host {
+namespace {
+
+at::Generator random_source() {
+  return at::detail::getDefaultCPUGenerator();
+}
+
+at::Generator random_source(const torch::Device& device) {
+  return at::globalContext().defaultGenerator(device);
+}
+
+void restore_random(const Checkpoint& c, const torch::Device& device) {
+  try {
+    auto source = random_source();
+    source.set_state(c.random_state);
+    if (!device.is_cpu() && c.device_random_state.defined()) {
+      auto on_device = random_source(device);
+      on_device.set_state(c.device_random_state);
+    }
+  } catch (const std::exception& e) {
+    throw UserError(ExitCode::data, "the checkpoint's random state is damaged: " + short_message(e));
+  }
+}
+
+}  // namespace
+
+Trainer::Trainer(TrainerParts parts, const TrainSettings& settings)
+    : parts_(std::move(parts)),
+      settings_(settings),
+      labels_digest_(labels_digest(parts_.train.labels())),
+      store_(parts_.folder),
+      updater_(parts_.detector, settings_, parts_.ranks),
+      loop_({parts_.detector, parts_.train, parts_.hooks, updater_, settings_, observers_, parts_.stop, parts_.folder},
+            state_) {
+  plugin::RunContext& run = state_.run;
+  run = make_run_context(parts_.train.labels());
+  run.detector = &parts_.detector.detector();
+  run.run_folder = parts_.folder.string();
+  run.num_classes = parts_.detector.num_classes();
+  run.epochs = settings_.epochs;
+  run.rank = parts_.ranks.rank();
+  run.size = parts_.ranks.size();
+  run.say = [this](const std::string& text) { parts_.progress.line(text); };
+  run.predict_training_set = [this](const plugin::DetectionSink& sink) {
+    const Ema::Lent lent(updater_.ema());
+    predict_all(parts_.detector, parts_.train, settings_.input_size, settings_.batch_size, settings_.hook_limits, sink);
+  };
+  add_observers();
+}
+
+template <class Kind, class... Arguments>
+Kind& Trainer::observe(Arguments&&... arguments) {
+  observers_.push_back(std::make_unique<Kind>(std::forward<Arguments>(arguments)...));
+  return static_cast<Kind&>(*observers_.back());
+}
+
+void Trainer::add_observers() {
+  const auto classes = class_names(parts_.train.labels());
+  Progress& progress = parts_.progress;
+  evaluation_ = &observe<Evaluation>(parts_.detector, updater_.ema(), parts_.test, settings_, progress);
+  const auto& losses = observe<LossMeter>();
+  best_ = &observe<BestWeights>(
+      store_, [this] { return updater_.best_guess(); },
+      Json{{"classes", classes}, {"config", Json::parse(parts_.config)}});
+  observe<ProgressLine>(progress, settings_, losses, parts_.hooks.names());
+  observe<BrokenImages>(std::vector<const Dataset*>{&parts_.train, &parts_.test}, progress);
+  const auto& record = observe<MetricsRecord>(parts_.folder, settings_);
+  observe<LossWatch>(record, progress);
+  observe<PictureWriter>(parts_.folder, classes, record, progress);
+  observe<EarlyStop>(*best_, settings_.patience, settings_.evaluate_every);
+  observe<Checkpoints>(store_, settings_.checkpoint_every, [this] { return snapshot(); });
+}
+
+TrainResult Trainer::fit(const Checkpoint* resume) {
+  begin(resume);
+  TrainResult result;
+  try {
+    state_.stage = "before_fit";
+    parts_.hooks.before_fit(state_.run);
+    if (resume != nullptr) state_.run.metrics = resume->metrics;  // what before_fit says again was logged before
+    result = run_loop();
+  } catch (const std::exception& e) {
+    parts_.hooks.on_exception(state_.run, state_.stage, e.what());
+    try {
+      parts_.hooks.after_fit(state_.run);
+    } catch (const std::exception&) {  // the first error is the one to report
+    }
+    throw;
+  }
+  state_.stage = "after_fit";
+  parts_.hooks.after_fit(state_.run);
+  return result;
+}
+
+void Trainer::begin(const Checkpoint* resume) {
+  torch::manual_seed(settings_.seed);
+  if (resume != nullptr) {
+    restore(*resume);
+    parts_.progress.line(loop_.is_finished() ? parts_.folder.string() + ": is already finished: " + loop_.end_reason()
+                                             : "going on with " + parts_.folder.string());
+  }
+  for (const auto& observer : observers_) observer->before_fit(state_);
+}
+
+TrainResult Trainer::run_loop() {
+  TrainResult result;
+  result.was_finished = loop_.is_finished();
+  result.interrupted = !loop_.run();
+  if (evaluation_->latest()) result.evaluation = *evaluation_->latest();
+  if (result.interrupted) return result;
+  result.stopped_early = state_.at.epoch < settings_.epochs;
+  if (result.stopped_early && !result.was_finished) parts_.progress.line("stopped: " + loop_.end_reason());
+  result.best_ap = best_->ap();
+  result.best_epoch = best_->epoch();
+  return result;
+}
+
+Checkpoint Trainer::snapshot() const {
+  Checkpoint c;
+  c.position = state_.at;
+  c.config = parts_.config;
+  c.classes = class_names(parts_.train.labels());
+  c.labels = labels_digest_;
+  updater_.save(c);
+  c.random_state = random_source().get_state();
+  const torch::Device& device = parts_.detector.device();
+  if (!device.is_cpu()) c.device_random_state = random_source(device).get_state();
+  c.hooks = parts_.hooks.save_states();
+  for (const auto& observer : observers_) {
+    if (!observer->name().empty()) c.observers[observer->name()] = observer->save();
+  }
+  c.metrics = state_.run.metrics;
+  return c;
+}
+
+void Trainer::restore(const Checkpoint& c) {
+  if (c.position.epoch > settings_.epochs || c.position.position > settings_.batches_per_epoch(parts_.train.size())) {
+    throw UserError(ExitCode::data, "the checkpoint is further than this run goes");
+  }
+  const std::string now = labels_digest_like(c.labels, parts_.train.labels());
+  if (!c.labels.empty() && c.labels != now) {
+    throw UserError(ExitCode::data, "the labels are not those that the run began with:\n  then: " + c.labels +
+                                        "\n  now:  " + now +
+                                        "\n  advice: put them back, or begin a new run with what is there now (its "
+                                        "weights can go on: --set train.weights=" +
+                                        store_.last().string() + ")");
+  }
+  state_.at = c.position;
+  state_.run.epoch = c.position.epoch;
+  state_.run.step = c.position.step;
+  state_.run.resumed = true;
+  updater_.restore(c);
+  parts_.hooks.load_states(state_.run, c.hooks);
+  restore_random(c, parts_.detector.device());
+  for (const auto& observer : observers_) {
+    const auto saved = c.observers.find(observer->name());
+    if (saved == c.observers.end()) continue;
+    try {
+      observer->restore(saved->second);
+    } catch (const Json::exception& e) {
+      throw UserError(ExitCode::data, "the checkpoint's state of '" + saved->first + "' is damaged: " + e.what());
+    }
+  }
+}
+
+}  // namespace bdc::host

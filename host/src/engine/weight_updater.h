@@ -1,0 +1,55 @@
+#pragma once
+
+#include <bdc/plugin/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/checkpoint.h"
+#include "engine/communicator.h"
+#include "engine/detector_handle.h"
+#include "engine/ema.h"
+#include "engine/mixed_precision.h"
+#include "engine/optimizer.h"
+#include "engine/train_settings.h"
+
+namespace bdc::host {
+
+/// Turns losses into new weights: the gradients of `accumulate` batches make one step of the optimiser. Owns all that
+/// goes with it: the optimiser's state, the loss scale of mixed precision, the running mean of the weights.
+class WeightUpdater {
+ public:
+  /// The detector and the ranks are borrowed.
+  WeightUpdater(DetectorHandle& detector, const TrainSettings& settings, Communicator& ranks);
+
+  /// Adds the gradient of a batch's loss to those that wait.
+  void add(const torch::Tensor& loss);
+  [[nodiscard]] std::int64_t waiting() const { return waiting_; }  ///< batches since the last step
+  /// One step along the mean gradient of the batches that wait, however many they are, over all ranks; then the running
+  /// mean follows. Returns the gradient's norm before clipping; unless that is finite, no weight has changed.
+  double step(double learning_rate);
+  /// Whether a loss or a gradient that is not finite is an error: no smaller loss scale is left to try.
+  [[nodiscard]] bool needs_finite() const { return loss_scale_.is_exhausted(); }
+
+  [[nodiscard]] Ema& ema() { return ema_; }
+  /// What should be evaluated and kept: the running mean where there is one.
+  [[nodiscard]] std::map<std::string, torch::Tensor> best_guess();
+
+  void save(Checkpoint& checkpoint) const;
+  /// Throws UserError (exit 4) when the checkpoint's tensors are not this run's.
+  void restore(const Checkpoint& checkpoint);
+
+ private:
+  void sum_over_ranks();
+
+  DetectorHandle& detector_;
+  Communicator& ranks_;
+  double accumulate_;
+  std::vector<torch::Tensor> parameters_;
+  Optimizer optimizer_;
+  LossScale loss_scale_;
+  Ema ema_;
+  std::int64_t waiting_ = 0;
+};
+
+}  // namespace bdc::host

@@ -1,0 +1,83 @@
+#include "files/json_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <system_error>
+#include <vector>
+
+#include "bdc/base/atomic_file.h"
+#include "bdc/base/text.h"
+#include "bdc/base/user_error.h"
+
+namespace bdc::host {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uintmax_t kMaxBytes = 16u << 20;
+constexpr int kMaxDepth = 64;
+
+[[noreturn]] void fail(const fs::path& path, const std::string& what) {
+  throw UserError(ExitCode::config, path.string() + ": " + what);
+}
+
+std::string read_text(const fs::path& path) {
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  if (error && error != std::errc::no_such_file_or_directory) fail(path, "cannot be read: " + error.message());
+  if (!fs::exists(status)) fail(path, "no such file");
+  if (fs::is_directory(status)) fail(path, "is a folder, expected a JSON file");
+  if (!fs::is_regular_file(status)) fail(path, "is not a regular file");
+  const auto size = fs::file_size(path, error);
+  if (!error && size > kMaxBytes) fail(path, "has " + std::to_string(size) + " bytes, more than the limit of 16 MiB");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail(path, std::string("cannot be opened: ") + std::strerror(errno));
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (in.bad()) fail(path, "cannot be read to the end");
+  return text;
+}
+
+}  // namespace
+
+Json read_json_file(const fs::path& path) {
+  const std::string text = read_text(path);
+  std::vector<std::set<std::string>> keys;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > kMaxDepth) fail(path, "is nested deeper than " + std::to_string(kMaxDepth) + " levels");
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
+      fail(path, "key '" + printable(parsed.get<std::string>()) + "' stands twice in one object");
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, watch, /*allow_exceptions=*/true, /*ignore_comments=*/true);
+  } catch (const Json::parse_error& e) {
+    const std::string what = e.what();
+    const auto from = what.find("parse error");
+    fail(path, "is not valid JSON: " + printable(from == std::string::npos ? what : what.substr(from), 400));
+  } catch (const Json::out_of_range& e) {
+    fail(path, std::string("holds a number out of range: ") + printable(e.what(), 400));
+  }
+}
+
+std::string type_of(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "an array";
+    case Json::value_t::string:
+      return "the string \"" + printable(value.get<std::string>(), 60) + "\"";
+    case Json::value_t::boolean:
+      return value.get<bool>() ? "true" : "false";
+    default:
+      return "the number " + value.dump();
+  }
+}
+
+}  // namespace bdc::host

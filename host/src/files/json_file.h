@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace bdc::host {
+
+/// Object members stay in the order of the file.
+using Json = nlohmann::ordered_json;
+
+/// Reads a JSON file that may have // and /* */ comments. Throws UserError (exit 3) with file and line when it cannot
+/// be read, is not JSON, is nested deeper than 64, is larger than 16 MiB, or names a key of an object twice.
+[[nodiscard]] Json read_json_file(const std::filesystem::path& path);
+
+/// "an object", "a string", "null"...: what a value is, for messages.
+[[nodiscard]] std::string type_of(const Json& value);
+
+}  // namespace bdc::host

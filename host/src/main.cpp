@@ -1,5 +1,0 @@
-#include "app/application.h"
-
-int main(int argc, char** argv) {
-  return bdc::host::run_application(argc, argv);
-}

@@ -1,0 +1,88 @@
+#include "bdc/base/options.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace bdc;
+
+const std::vector<OptionSpec>& schema() {
+  static const std::vector<OptionSpec> all{
+      bool_option("flip", true, ""), int_option("width", 16, "", 4, 256),        number_option("share", 0.1, "", 0, 1),
+      number_option("any", 0, ""),   string_option("rule", "a", "", {"a", "b"}), string_option("name", "", "")};
+  return all;
+}
+
+template <class Work>
+std::string message(const Work& work) {
+  try {
+    (void)work();
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string checked(const std::string& name, const OptionValue& value) {
+  return message([&] { return check_options(schema(), {{name, value}}, "file"); });
+}
+
+std::string parsed(const std::string& name, const std::string& text) {
+  return message([&] { return parse_options(schema(), {{name, text}}); });
+}
+
+TEST(Options, DefaultsStandWhereNothingIsGiven) {
+  for (const Options& options : {check_options(schema(), {}, "file"), parse_options(schema(), {})}) {
+    EXPECT_TRUE(options.get_bool("flip"));
+    EXPECT_EQ(options.get_int("width"), 16);
+    EXPECT_EQ(options.get_number("share"), 0.1);
+    EXPECT_EQ(options.get_string("rule"), "a");
+  }
+}
+
+TEST(Options, ValuesWithATypeAreCheckedAgainstTheSpec) {
+  EXPECT_EQ(checked("width", std::int64_t{1}), "file.width: expected an integer in 4 .. 256, found the number 1");
+  EXPECT_EQ(checked("width", 2.5), "file.width: expected an integer, found the number 2.5");
+  EXPECT_EQ(checked("width", std::string("wide")), "file.width: expected an integer, found the string \"wide\"");
+  EXPECT_EQ(checked("share", 1.5), "file.share: expected a number in 0 .. 1, found the number 1.5");
+  EXPECT_EQ(checked("share", true), "file.share: expected a number, found true");
+  EXPECT_EQ(checked("flip", 1.0), "file.flip: expected true or false, found the number 1");
+  EXPECT_EQ(checked("rule", std::string("c")), "file.rule: expected one of a, b, found the string \"c\"");
+  EXPECT_EQ(checked("widht", 1.0), "file.widht: unknown option; did you mean 'width'?");
+  EXPECT_EQ(checked("share", std::int64_t{1}), "no error") << "a whole number is a number";
+  EXPECT_EQ(check_options(schema(), {{"share", std::int64_t{1}}}, "").get_number("share"), 1.0);
+}
+
+TEST(Options, TextIsParsedByTheTypeOfTheDefault) {
+  const Options options =
+      parse_options(schema(), {{"flip", "false"}, {"width", "1e2"}, {"share", "0.5"}, {"rule", "b"}, {"name", "7"}});
+  EXPECT_FALSE(options.get_bool("flip"));
+  EXPECT_EQ(options.get_int("width"), 100);
+  EXPECT_EQ(options.get_number("share"), 0.5);
+  EXPECT_EQ(options.get_string("rule"), "b");
+  EXPECT_EQ(options.get_string("name"), "7");
+  EXPECT_EQ(parsed("width", "2.5"), "option \"width\": expected a number from 4 to 256, found \"2.5\"");
+  EXPECT_EQ(parsed("width", "4.5"), "option \"width\": expected a whole number, found \"4.5\"");
+  EXPECT_EQ(parsed("share", "2"), "option \"share\": expected a number from 0 to 1, found \"2\"");
+  EXPECT_EQ(parsed("any", "nan"), "option \"any\": expected a number, found \"nan\"");
+  EXPECT_EQ(parsed("flip", "yes"), "option \"flip\": expected true or false, found \"yes\"");
+  EXPECT_EQ(parsed("rule", "c"), "option \"rule\": expected one of a, b, found \"c\"");
+  EXPECT_EQ(parsed("widht", "1"),
+            "option \"widht\" is not known; did you mean \"width\"? There are: flip, width, share, any, rule, name");
+}
+
+TEST(Options, TextOfAValueReadsBackAsTheSameValue) {
+  for (const double x : {0.1, 1e-6, 1.0 / 3, 12345678.9, 5.0}) {
+    EXPECT_EQ(std::get<double>(parse_option(number_option("x", 0, ""), option_text(x))), x);
+  }
+  EXPECT_EQ(option_text(0.0001), "0.0001");
+  EXPECT_EQ(option_text(true), "true");
+}
+
+TEST(Options, AskingForWhatIsNotThereIsAMistakeOfTheProgram) {
+  const Options options = parse_options(schema(), {});
+  EXPECT_THROW((void)options.get_int("height"), std::logic_error);
+  EXPECT_THROW((void)options.get_int("share"), std::logic_error);
+}
+
+}  // namespace

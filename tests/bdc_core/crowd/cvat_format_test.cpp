@@ -1,0 +1,96 @@
+#include "bdc_core/crowd/io_support.h"
+
+namespace {
+
+using bdc::CrowdData;
+using bdc::ProblemKind;
+using bdc::ProblemLog;
+using bdc::ReadOptions;
+using bdc::test::data_path;
+using bdc::test::expect_same_id;
+using bdc::test::parse;
+using bdc::test::parse_error;
+using bdc::test::read_text;
+using bdc::test::with;
+
+std::string example() {
+  return read_text(data_path("cvat/task_alice.xml"));
+}
+
+TEST(CvatFormat, ReadsTheHandWrittenFiles) {
+  ProblemLog log(ProblemLog::Mode::lenient);
+  ReadOptions options;
+  options.problems = &log;
+  const CrowdData data = bdc::read_crowd({data_path("cvat/task_alice.xml"), data_path("cvat/bob.xml")}, options);
+  ASSERT_EQ(data.images.size(), 3U);
+  expect_same_id(data.images[1].id, {"1", true});
+  EXPECT_EQ(data.images[1].file, "filename001.jpg");
+  EXPECT_EQ(data.images[1].width, 1600);
+  ASSERT_EQ(data.classes.size(), 2U);
+  EXPECT_EQ(data.classes[0].name, "car");
+  ASSERT_EQ(data.annotators.size(), 2U);
+  EXPECT_EQ(data.annotators[0].id.text, "alice") << "the task's assignee";
+  EXPECT_EQ(data.annotators[1].id.text, "bob") << "the file's name";
+  ASSERT_EQ(data.annotations.size(), 3U);
+  EXPECT_EQ(data.annotations[0].box, (bdc::Box{600.56, 386.47, 733, 521.42}));
+  EXPECT_EQ(data.annotations[1].annotator, 1);
+  const bdc::Box turned = data.annotations[2].box;  // 40 x 20 about (40, 50), turned by 90 degrees
+  EXPECT_NEAR(turned.x1, 30, 1e-9);
+  EXPECT_NEAR(turned.y1, 30, 1e-9);
+  EXPECT_NEAR(turned.x2, 50, 1e-9);
+  EXPECT_NEAR(turned.y2, 70, 1e-9);
+  EXPECT_TRUE(data.assignments_known);
+  EXPECT_EQ(data.assignments.size(), 4U);
+  EXPECT_EQ(log.entry(ProblemKind::ignored_shape).count, 2U) << "a polygon and a rotated box";
+  EXPECT_EQ(log.count(bdc::Severity::error), 0U);
+}
+
+TEST(CvatFormat, AJobsAssigneeComesFirst) {
+  const std::string text =
+      R"(<annotations><meta><job><assignee>eve</assignee></job><task><assignee>x</assignee></task></meta>
+    <image id="0" name="a.jpg"/></annotations>)";
+  EXPECT_EQ(parse(text, "cvat", "f.xml").annotators.at(0).id.text, "eve");
+}
+
+TEST(CvatFormat, ImagesKeepTheirNamesAsIdsWhenNumbersClash) {
+  const bdc::test::TempFolder folder;
+  folder.write("a.xml", R"(<annotations><image id="0" name="a.jpg"/></annotations>)");
+  folder.write("b.xml", R"(<annotations><image id="0" name="b.jpg"/></annotations>)");
+  const CrowdData data = bdc::read_crowd({folder.path()});
+  ASSERT_EQ(data.images.size(), 2U);
+  expect_same_id(data.images[1].id, {"b.jpg", false});
+}
+
+TEST(CvatFormat, BrokenFilesSayWhereAndWhat) {
+  const std::string good = example();
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "c.xml:1: expected XML, found an empty file"},
+      {good.substr(0, 900), "broken XML"},
+      {"<annotation/>", "c.xml:1: expected CVAT XML with the root <annotations>, found <annotation>"},
+      {with(good, "<image id=\"0\"", "<track id=\"0\"/><image id=\"0\""),
+       "c.xml:32: expected \"CVAT for images\", found a <track>"},
+      {with(good, " name=\"filename001.jpg\"", ""), "c.xml:38: expected the attribute name in <image>, found none"},
+      {with(good, "filename001.jpg", "filename000.jpg"),
+       "c.xml:38: the image \"filename000.jpg\" stands twice in this file"},
+      {with(good, "width=\"1600\"", "width=\"wide\""), "c.xml:32: expected a whole number as width, found \"wide\""},
+      {with(good, "width=\"1600\"", "width=\"0\""), "c.xml:32: expected an image's width and height above 0"},
+      {with(good, "<box label=\"car\"", "<box"), "c.xml:33: expected the attribute label in <box>, found none"},
+      {with(good, "<box label=\"car\"", "<box label=\"cars\""),
+       "c.xml:33: label \"cars\" is not in the list of classes (2 known); nearest name \"car\""},
+      {with(good, "xtl=\"600.56\"", ""), "c.xml:33: expected a number as xtl of <box>, found \"\""},
+      {with(good, "600.56", "6OO"), "c.xml:33: expected a number as xtl of <box>, found \"6OO\""},
+      {with(good, "600.56", "800"), "c.xml:33: expected a box with x1 < x2"},
+      {with(good, "600.56", "733"), "c.xml:33: expected a box with width and height above 0"},
+      {with(good, "600.56", "nan"), "c.xml:33: expected a box of finite numbers"},
+      {with(good, "90.0", "right"), "c.xml:41: expected a number as rotation of <box>, found \"right\""},
+      {with(good, "<label><name>person", "<label><name>car"), "c.xml:22: the label \"car\" is defined twice"},
+      {with(good, "<name>person</name>", ""), "c.xml:22: expected <name> in <label>, found none"},
+      {with(good, "filename001", "file\xFFname"), "c.xml:38: expected text in UTF-8"},
+  };
+  for (const auto& [text, message] : cases) {
+    const std::string error = parse_error(text, "cvat", "c.xml");
+    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
+  }
+}
+
+}  // namespace

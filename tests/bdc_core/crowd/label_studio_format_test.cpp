@@ -1,0 +1,90 @@
+#include "bdc_core/crowd/io_support.h"
+
+namespace {
+
+using bdc::CrowdData;
+using bdc::ProblemKind;
+using bdc::ProblemLog;
+using bdc::ReadOptions;
+using bdc::test::data_path;
+using bdc::test::expect_same_id;
+using bdc::test::parse;
+using bdc::test::parse_error;
+using bdc::test::read_text;
+using bdc::test::with;
+
+std::string example() {
+  return read_text(data_path("label_studio/export.json"));
+}
+
+TEST(LabelStudioFormat, ReadsTheHandWrittenFile) {
+  ProblemLog log(ProblemLog::Mode::lenient);
+  ReadOptions options;
+  options.problems = &log;
+  const CrowdData data = bdc::read_crowd({data_path("label_studio/export.json")}, options);
+  ASSERT_EQ(data.images.size(), 3U);
+  expect_same_id(data.images[0].id, {"41", true});
+  EXPECT_EQ(data.images[0].file, "/data/upload/1/a.jpg");
+  EXPECT_EQ(data.images[0].width, 200);
+  EXPECT_EQ(data.images[0].height, 100);
+  EXPECT_EQ(data.images[2].width, 0);
+  ASSERT_EQ(data.annotators.size(), 2U) << "a cancelled annotation says nothing of its annotator";
+  expect_same_id(data.annotators[1].id, {"2", true});
+  EXPECT_EQ(data.annotators[1].name, "bo@example.com");
+  ASSERT_EQ(data.annotations.size(), 2U);
+  EXPECT_EQ(data.annotations[0].box, (bdc::Box{20, 20, 120, 45.5}));
+  EXPECT_EQ(data.classes.at(static_cast<std::size_t>(data.annotations[0].label)).name, "Airplane");
+  const bdc::Box turned = data.annotations[1].box;  // 20 x 10 turned by 90 degrees about its corner (50, 50)
+  EXPECT_NEAR(turned.x1, 40, 1e-9);
+  EXPECT_NEAR(turned.y1, 50, 1e-9);
+  EXPECT_NEAR(turned.x2, 50, 1e-9);
+  EXPECT_NEAR(turned.y2, 70, 1e-9);
+  EXPECT_TRUE(data.assignments_known);
+  EXPECT_EQ(data.assignments.size(), 3U) << "an empty result is an assignment, a cancelled one is not";
+  ASSERT_EQ(data.truth.size(), 1U) << "marked ground_truth";
+  EXPECT_EQ(data.truth[0].box, (bdc::Box{0, 0, 100, 50}));
+  EXPECT_EQ(data.truth_covers, (std::vector<std::uint8_t>{1, 0, 0}));
+  EXPECT_EQ(log.entry(ProblemKind::ignored_shape).count, 3U) << "choices, two labels, a rotation";
+  EXPECT_EQ(log.count(bdc::Severity::error), 0U);
+}
+
+TEST(LabelStudioFormat, BrokenFilesSayWhereAndWhat) {
+  const std::string good = example();
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "in:1: expected JSON, found an empty file"},
+      {"{}", "in:1: expected a list of tasks (Label Studio's JSON export), found something else"},
+      {good.substr(0, 600), "is it truncated?"},
+      {with(good, "\"id\": 41,", ""), "[0]: expected the member \"id\", found none"},
+      {with(good, "\"id\": 42", "\"id\": 41"), "in:33: [1]: the image id 41 is defined twice"},
+      {with(good, "\"annotations\": []", "\"label\": []"),
+       "[2]: expected the member \"annotations\", found none; export as JSON, not as JSON-MIN"},
+      {with(good, "\"completed_by\": 1,", ""),
+       "[0].annotations[0]: expected the member \"completed_by\" (who drew), found none"},
+      {with(good, "\"completed_by\": 1,", "\"completed_by\": [1],"), "[0].annotations[0].completed_by: expected an id"},
+      {with(good, "\"result\": [], \"was_cancelled\": false", "\"was_cancelled\": false"),
+       "[0].annotations[1]: expected the member \"result\", found none"},
+      {with(good, "\"x\": 10,", ""), "[0].annotations[0].result[0]: expected the number \"x\" in value, found none"},
+      {with(good, "\"x\": 10,", "\"x\": \"10\","),
+       "[0].annotations[0].result[0].value.x: expected a number, found the string \"10\""},
+      {with(good, "[\"Airplane\"]", "[]"), "result[0]: expected a label in rectanglelabels, found none"},
+      {with(good, "[\"Airplane\"]", "[\"\"]"), "rectanglelabels[0]: expected a label, found an empty string"},
+      {with(good, "\"original_width\": 200", "\"original_width\": 0"),
+       "expected original_width and original_height above 0, found 0 x 100"},
+      {with(good, "\"width\": 50", "\"width\": 0"), "in:9: [0]: expected a box with width and height above 0"},
+      {with(good, "\"width\": 50", "\"width\": -50"), "in:9: [0]: expected a box with x1 < x2"},
+      {with(good, "\"width\": 50", "\"width\": NaN"), "in:9: [0]: expected a box of finite numbers"},
+      {with(good, "\"was_cancelled\": true", "\"was_cancelled\": \"yes\""),
+       "was_cancelled: expected true or false, found the string \"yes\""},
+      {with(good, "\"type\": \"rectanglelabels\", ", ""), "result[0]: expected the member \"type\", found none"},
+      {with(good, "Airplane", "Air\xFFplane"), "a string is not valid UTF-8"},
+      {with(good, "\"original_width\": 200, \"original_height\": 100, \"value\"",
+            "\"original_width\": 300, \"original_height\": 100, \"value\""),
+       "image 41 is 300 x 100 here and 200 x 100 before"},
+  };
+  for (const auto& [text, message] : cases) {
+    const std::string error = parse_error(text, "label-studio");
+    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
+  }
+}
+
+}  // namespace

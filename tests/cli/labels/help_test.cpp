@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "support/run_program.h"
+
+namespace {
+
+using bdc::test::run_host;
+
+class Help : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(Help, FitsAScreenAndHasAnExample) {
+  auto words = GetParam();
+  words.push_back("--help");
+  const auto outcome = run_host(words, "/");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_NE(outcome.out.find(words.size() > 1 ? "Example" : "bdc-host --plugin"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("bdc-host"), std::string::npos);
+  std::istringstream lines(outcome.out);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 110u) << line;
+  EXPECT_LE(count, 40);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Verbs, Help,
+    testing::Values(std::vector<std::string>{}, std::vector<std::string>{"train"}, std::vector<std::string>{"plugins"},
+                    std::vector<std::string>{"plugins", "list"}, std::vector<std::string>{"plugins", "info"},
+                    std::vector<std::string>{"plugins", "doctor"}, std::vector<std::string>{"config"},
+                    std::vector<std::string>{"version"}, std::vector<std::string>{"aggregate"},
+                    std::vector<std::string>{"eval"}, std::vector<std::string>{"validate"},
+                    std::vector<std::string>{"convert"}, std::vector<std::string>{"convert", "weights"},
+                    std::vector<std::string>{"annotators"}, std::vector<std::string>{"report"},
+                    std::vector<std::string>{"synth"}, std::vector<std::string>{"experiment"}));
+
+TEST(CommandLine, NothingAtAllPrintsHelpAndIsAUsageError) {
+  const auto outcome = run_host({}, "/");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("train"), std::string::npos);
+}
+
+TEST(CommandLine, AnUnknownVerbIsAUsageError) {
+  const auto outcome = run_host({"trian"}, "/");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("--help"), std::string::npos);
+}
+
+TEST(CommandLine, HelpAfterAnUnknownVerbIsAUsageErrorToo) {
+  for (const char* help : {"--help", "-h"}) {
+    const auto outcome = run_host({"agregate", help}, "/");
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("did you mean 'aggregate'?"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(CommandLine, AMistypedVerbOrOptionGetsTheNearestOne) {
+  const auto says = [](const std::vector<std::string>& words, const std::string& text) {
+    const auto outcome = run_host(words, "/");
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+  };
+  says({"agregate", "crowd.json", "-o", "x.json"}, "bdc-host has no verb 'agregate'; did you mean 'aggregate'?");
+  says({"plugins", "lst"}, "plugins has no verb 'lst'; did you mean 'list'?");
+  says({"xyzzyxyzzy"}, "bdc-host has no verb 'xyzzyxyzzy'; known: train, val");
+  says({"aggregate", "crowd.json", "--ouput", "x.json"}, "aggregate has no option '--ouput'; did you mean '--output'?");
+  says({"eval", "a.json", "b.json", "--max-det=5"}, "eval has no option '--max-det'; did you mean '--max-dets'?");
+  says({"--plugn", "minimal"}, "train has no option '--plugn'; did you mean '--plugin'?");
+}
+
+}  // namespace

@@ -1,0 +1,443 @@
+// The tools for labels, through the front door: aggregate, eval, validate, convert, annotators.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/run_program.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using bdc::test::read_file;
+using bdc::test::run_host;
+using bdc::test::TemporaryFolder;
+using nlohmann::json;
+
+/// Twelve images with one object each; "ann" and "bob" draw it well, "eve" draws only every second one and far too
+/// large. The third image was seen by everybody and shows nothing.
+json crowd() {
+  json out = {{"images", json::array()},
+              {"categories", {{{"id", 1}, {"name", "cat"}}, {{"id", 2}, {"name", "dog"}}}},
+              {"annotators", {{{"id", "ann"}}, {{"id", "bob"}}, {{"id", "eve"}}}},
+              {"annotations", json::array()},
+              {"assignments", json::array()}};
+  int id = 1;
+  for (int i = 0; i < 12; ++i) {
+    out["images"].push_back({{"id", i}, {"file_name", std::to_string(i) + ".png"}, {"width", 200}, {"height", 100}});
+    for (const char* who : {"ann", "bob", "eve"})
+      out["assignments"].push_back({{"image_id", i}, {"annotator_id", who}});
+    if (i == 2) continue;
+    const double x = 10.0 + 5 * i, y = 20.0 + 2 * i;
+    const int category = 1 + i % 2;
+    const auto draw = [&](const char* who, std::vector<double> box, int c) {
+      out["annotations"].push_back(
+          {{"id", id++}, {"image_id", i}, {"category_id", c}, {"bbox", box}, {"annotator_id", who}});
+    };
+    draw("ann", {x, y, 40, 30}, category);
+    draw("bob", {x + 1, y, 40, 31}, category);
+    if (i % 2 == 0) draw("eve", {x - 5, y - 5, 55, 45}, 3 - category);
+  }
+  return out;
+}
+
+json truth() {
+  json out = crowd();
+  out.erase("annotators");
+  out.erase("assignments");
+  json boxes = json::array();
+  for (auto a : out["annotations"]) {
+    if (a["annotator_id"] != "ann") continue;
+    a.erase("annotator_id");
+    a["area"] = 1200;
+    a["iscrowd"] = 0;
+    boxes.push_back(a);
+  }
+  out["annotations"] = boxes;
+  return out;
+}
+
+struct Labels : testing::Test {
+  Labels() {
+    folder.write("crowd.json", crowd().dump());
+    folder.write("truth.json", truth().dump());
+  }
+  bdc::test::Outcome host(const std::vector<std::string>& words) const { return run_host(words, folder.path()); }
+  [[nodiscard]] json read(const std::string& name) const { return json::parse(read_file(folder.path() / name)); }
+  TemporaryFolder folder;
+};
+
+TEST_F(Labels, WhatIsReadIsNeverOverwritten) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"aggregate", "crowd.json", "-o", "crowd.json"},
+           {"aggregate", "crowd.json", "-o", "same.json", "--annotators", "./same.json"},
+           {"convert", "crowd.json", "./crowd.json"}}) {
+    const auto before = read("crowd.json");
+    const auto outcome = host(words);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_EQ(read("crowd.json"), before);
+  }
+}
+
+TEST_F(Labels, AggregateWritesAConsensusWithUncertaintyAndTheAnnotatorsQuality) {
+  const auto outcome = host({"aggregate", "crowd.json", "-o", "out.json", "--annotators", "who.json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("12 images, 3 annotators, 27 annotations"), std::string::npos) << outcome.out;
+  EXPECT_LT(outcome.out.find("\neve"), outcome.out.size());
+  EXPECT_GT(outcome.out.find("\neve"), outcome.out.find("\nann"));
+  const auto consensus = read("out.json");
+  for (const auto& target : consensus["annotations"]) {
+    for (const char* key : {"score", "class_probs", "weight", "existence", "box_std"})
+      EXPECT_TRUE(target.contains(key)) << key;
+    double sum = 0;
+    for (const double p : target["class_probs"]) sum += p;
+    EXPECT_NEAR(sum, 1, 1e-6);
+    EXPECT_NE(target["image_id"], 2) << "nobody drew anything there";
+  }
+  EXPECT_EQ(read("who.json")["format"], "bdc_annotators");
+}
+
+TEST_F(Labels, TheConsensusCanBeJudgedAndIsGoodHere) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-o", "out.json", "-q"}).exit_code, 0);
+  const auto outcome = host({"eval", "out.json", "truth.json", "--json", "--per-class"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto result = json::parse(outcome.out);
+  EXPECT_GT(result["AP50"].get<double>(), 0.99);
+  EXPECT_EQ(result["classes"].size(), 2u);
+  EXPECT_NE(host({"eval", "out.json", "truth.json"}).out.find("AP50"), std::string::npos);
+}
+
+TEST_F(Labels, EveryMethodRunsAndTheTableComparesThem) {
+  const auto outcome = host({"aggregate", "crowd.json", "--method", "all", "--truth", "truth.json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* row : {"na ", "mv union", "mv intersect", "mv average", "mv majority", "wbf", "wbf-earl", "nms",
+                          "soft_nms", "nmw", "bdc absence_aware", "bdc reference", "bdc paper", "crowd_rcnn"}) {
+    EXPECT_NE(outcome.out.find(std::string("\n") + row), std::string::npos) << row << "\n" << outcome.out;
+  }
+}
+
+TEST_F(Labels, CrowdRcnnIsAMethodLikeAnyOther) {
+  const auto outcome =
+      host({"aggregate", "crowd.json", "--method", "crowd_rcnn", "-o", "out.json", "--annotators", "a.json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("converged"), std::string::npos) << outcome.out;
+  EXPECT_EQ(read("a.json")["profile"], "crowd_rcnn");
+  const auto judged = host({"eval", "out.json", "truth.json", "--json"});
+  ASSERT_EQ(judged.exit_code, 0) << judged.err;
+  EXPECT_GT(json::parse(judged.out)["AP50"].get<double>(), 0.9);
+  const auto again = host({"aggregate", "crowd.json", "-m", "crowd_rcnn", "-q", "--prior", "a.json"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  const auto other = host({"aggregate", "crowd.json", "-q", "--prior", "a.json"});
+  EXPECT_EQ(other.exit_code, 4) << other.err;
+  EXPECT_NE(other.err.find("expected \"absence_aware\""), std::string::npos) << other.err;
+  const auto list = host({"aggregate", "--methods"});
+  for (const char* text : {"\ncrowd_rcnn: ", "    detector_iou=0.5", "\nbdc profile=paper: ", "(0 .. 1)"}) {
+    EXPECT_NE(list.out.find(text), std::string::npos) << text << "\n" << list.out;
+  }
+}
+
+TEST_F(Labels, TruthNeverChangesTheConsensus) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-o", "blind.json", "-q"}).exit_code, 0);
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-o", "seeing.json", "-q", "--truth", "truth.json"}).exit_code, 0);
+  EXPECT_EQ(read_file(folder.path() / "blind.json"), read_file(folder.path() / "seeing.json"));
+}
+
+TEST_F(Labels, TheNumberOfThreadsDoesNotChangeABit) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-o", "one.json", "-q", "--threads", "1"}).exit_code, 0);
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-o", "two.json", "-q", "--threads", "2"}).exit_code, 0);
+  EXPECT_EQ(read_file(folder.path() / "one.json"), read_file(folder.path() / "two.json"));
+}
+
+TEST_F(Labels, AnnotatorsAreShownMergedAndUsedAsAPrior) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "--annotators", "a.json"}).exit_code, 0);
+  const auto merged = host({"annotators", "a.json", "a.json", "--merge", "both.json"});
+  ASSERT_EQ(merged.exit_code, 0) << merged.err;
+  EXPECT_NE(merged.out.find("quality"), std::string::npos);
+  EXPECT_NE(merged.out.find("eve"), std::string::npos);
+  const auto again = host({"aggregate", "crowd.json", "-q", "--prior", "both.json", "-o", "again.json"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+}
+
+TEST_F(Labels, ConvertSaysWhatIsLostAndBringsTheRestBack) {
+  const auto there = host({"convert", "crowd.json", "labels.csv"});
+  ASSERT_EQ(there.exit_code, 0) << there.err;
+  EXPECT_NE(there.err.find("cannot hold"), std::string::npos) << there.err;
+  const auto back = host({"convert", "labels.csv", "back.json", "--to", "crowd"});
+  ASSERT_EQ(back.exit_code, 0) << back.err;
+  EXPECT_EQ(read("back.json")["annotations"].size(), 27u);
+  EXPECT_EQ(read("back.json")["assignments"].size(), 36u) << "an image somebody saw and left empty is kept";
+}
+
+TEST_F(Labels, ValidateFindsNamesAndMendsWhatIsWrong) {
+  json broken = crowd();
+  broken["annotations"][0]["bbox"] = {190, 90, 40, 30};
+  broken["annotations"][1]["bbox"] = {10, 10, 0, 30};
+  broken["annotations"][2]["category_id"] = 9;
+  folder.write("broken.json", broken.dump(1));
+  const auto found = host({"validate", "broken.json"});
+  EXPECT_EQ(found.exit_code, 4) << found.out;
+  for (const char* text :
+       {"broken.json:", "annotations[1]", "annotations[2]", "unknown_class", "empty_box", "box_leaves_image"}) {
+    EXPECT_NE(found.out.find(text), std::string::npos) << text << "\n" << found.out;
+  }
+  const auto fixed = host({"validate", "broken.json", "--fix", "fixed.json"});
+  EXPECT_EQ(fixed.exit_code, 0) << fixed.err;
+  EXPECT_EQ(host({"validate", "fixed.json"}).exit_code, 0);
+  EXPECT_EQ(read("fixed.json")["annotations"].size(), 25u);
+}
+
+TEST_F(Labels, MendingInPlaceNeverTurnsOneThingIntoAnother) {
+  const auto whole = [&](const char* name) { return bdc::test::read_file(folder.path() / name); };
+  const std::string truth = whole("truth.json"), labels = whole("crowd.json");
+  EXPECT_EQ(host({"validate", "crowd.json", "truth.json", "--fix", "truth.json"}).exit_code, 2) << "a merge of both";
+  const auto alone = host({"validate", "truth.json", "--fix", "truth.json"});
+  EXPECT_EQ(alone.exit_code, 2) << alone.err;
+  EXPECT_NE(alone.err.find("names no annotators"), std::string::npos) << alone.err;
+  EXPECT_EQ(whole("truth.json"), truth);
+  EXPECT_EQ(whole("crowd.json"), labels);
+  EXPECT_EQ(host({"validate", "crowd.json", "--fix", "crowd.json"}).exit_code, 0);
+}
+
+TEST_F(Labels, MistakesOnTheCommandLineAreNamed) {
+  const auto says = [&](const std::vector<std::string>& words, int code, const std::string& text) {
+    const auto outcome = host(words);
+    EXPECT_EQ(outcome.exit_code, code) << outcome.err;
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+  };
+  says({"aggregate", "gone.json"}, 4, "gone.json");
+  says({"aggregate", "truth.json"}, 0, "most images were seen by one annotator only");
+  says({"aggregate", "crowd.json", "--method", "bcd"}, 2, "bdc");
+  says({"aggregate", "crowd.json", "--option", "profile=papr"}, 2, "paper");
+  says({"aggregate", "crowd.json", "--option", "profile"}, 2, "NAME=VALUE");
+  says({"aggregate", "crowd.json", "--method", "all"}, 2, "--truth");
+  says({"aggregate", "crowd.json", "--method", "mv", "--annotators", "x.json"}, 2, "learns nothing of annotators");
+  says({"aggregate"}, 2, "no labels");
+  says({"aggregate", "crowd.json", "--option", "max_rounds="}, 2, "NAME=VALUE");
+  says({"eval", "crowd.json", "gone.json"}, 4, "gone.json");
+  says({"annotators", "crowd.json"}, 4, "crowd.json");
+  says({"convert", "crowd.json", "out.json", "--to", "pdf"}, 2, "pdf");
+  says({"convert", "crowd.json", "out.pdf"}, 2, "--to");
+  says({"convert", "crowd.json", "out.json", "--from", "nonsense"}, 2, "nonsense");
+  says({"validate", "crowd.json", "--format", "nonsense"}, 2, "nonsense");
+  says({"validate", "crowd.json", "--fix", "folder"}, 2, "--fix writes a .json");
+  EXPECT_FALSE(fs::exists(folder.path() / "out.json"));
+  EXPECT_FALSE(fs::exists(folder.path() / "x.json"));
+}
+
+TEST_F(Labels, NumbersOutOfRangeAreUsageErrors) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "-o", "c.json", "--annotators", "a.json"}).exit_code, 0);
+  const std::vector<std::vector<std::string>> all = {
+      {"annotators", "a.json", "--ends", "-1"},
+      {"annotators", "a.json", "--ends", "0"},
+      {"annotators", "a.json", "--ends", "2.5"},
+      {"validate", "crowd.json", "--examples", "-1"},
+      {"eval", "c.json", "truth.json", "--iou", "0"},
+      {"eval", "c.json", "truth.json", "--iou", "nan"},
+      {"eval", "c.json", "truth.json", "--iou", "50"},
+      {"eval", "c.json", "truth.json", "--max-dets", "0"},
+      {"eval", "c.json", "truth.json", "--max-dets", "1", "2", "3", "4"},
+      {"eval", "c.json", "truth.json", "--threads", "-1"},
+      {"aggregate", "crowd.json", "--threads", "-1"},
+      {"aggregate", "crowd.json", "--threads", "100000"},
+      {"aggregate", "crowd.json", "--option", "max_rounds=0"},
+      {"aggregate", "crowd.json", "--option", "tolerance=-1"},
+      {"aggregate", "crowd.json", "--option", "min_existence=2"},
+  };
+  for (const auto& words : all) {
+    const auto outcome = host(words);
+    EXPECT_EQ(outcome.exit_code, 2) << words[1] << " " << words[words.size() - 2] << " " << words.back() << ": "
+                                    << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST_F(Labels, AnAnnotatorWhoseImagesNobodyElseSawHasSeenThem) {
+  json alone = crowd();
+  alone["annotators"] = {{{"id", "ann"}}};
+  for (const char* list : {"annotations", "assignments"}) {
+    json kept = json::array();
+    for (const auto& record : alone[list]) {
+      if (record["annotator_id"] == "ann") kept.push_back(record);
+    }
+    alone[list] = kept;
+  }
+  folder.write("alone.json", alone.dump());
+  const auto outcome = host({"aggregate", "alone.json", "--annotators", "a.json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("saw no image"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\nann            12     11"), std::string::npos) << outcome.out;
+  const json ann = read("a.json")["annotators"][0];
+  EXPECT_EQ(ann["images"], 12);
+  EXPECT_EQ(ann["annotations"], 11);
+  EXPECT_EQ(ann["existence"]["images"], 0) << "nothing there tells objects from inventions";
+  EXPECT_NE(host({"annotators", "a.json"}).out.find("\nann            12     11"), std::string::npos);
+}
+
+TEST_F(Labels, ACrowdForcedToBePlainCocoIsRefused) {
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"aggregate", "crowd.json", "--format", "coco"}, {"convert", "crowd.json", "x.json", "--from", "coco"}}) {
+    const auto outcome = host(words);
+    EXPECT_EQ(outcome.exit_code, 4);
+    EXPECT_NE(outcome.err.find("crowd.json:1: annotations[0]: expected plain COCO"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("read it as the format \"crowd\""), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(host({"validate", "crowd.json", "--format", "coco"}).exit_code, 4);
+  EXPECT_FALSE(fs::exists(folder.path() / "x.json"));
+}
+
+/// Files of annotators that are broken in every way a hand or a disk can break them, at each door that takes one.
+TEST_F(Labels, BrokenAnnotatorFilesAreNamedWithPlaceAndReason) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "--annotators", "good.json"}).exit_code, 0);
+  const json good = read("good.json");
+  const auto with = [&](const char* pointer, const json& value) {
+    json out = good;
+    out[json::json_pointer(pointer)] = value;
+    return out.dump();
+  };
+  json no_key = good;
+  no_key["annotators"][1].erase("box");
+  json alien = good;
+  alien["classes"][1]["name"] = "lorry";
+  const std::vector<std::pair<std::string, std::string>> broken = {
+      {"", "expected a JSON file of annotator posteriors, found an empty file"},
+      {good.dump().substr(0, 700), "expected a JSON file of annotator posteriors, found a parse error at line 1"},
+      {crowd().dump(), "/format: expected \"bdc_annotators\", found no such member"},
+      {with("/version", 7), "/version: expected 1, the one version that this program reads, found 7"},
+      {no_key.dump(), "/annotators/1: expected the member \"box\", found none"},
+      {with("/annotators/0/images", "12"), "/annotators/0/images: expected a number, found \"12\""},
+      {with("/annotators/0/images", -12), "/annotators/0/images: expected a number from 0 to 1e15, found -12"},
+      {with("/annotators/0/existence/found", nullptr), "/annotators/0/existence/found: expected a number, found null"},
+      {with("/annotators/0/box/count", 1e200), "/annotators/0/box/count: expected a number from 0 to 1e15"},
+      {with("/annotators/0/box/deviation_sum", {1, 2, 3}), "/box/deviation_sum: expected an array of 4 numbers"},
+      {with("/annotators/0/confusion", {{0, 5, 1.0}}), "/confusion/0: expected indices into the 2 classes"},
+      {with("/annotators/2/id", "ann"), "/annotators/2/id: expected an id used once, found \"ann\" again"},
+      {with("/profile", "mine"), "/profile: expected one of "},
+  };
+  const std::vector<std::vector<std::string>> doors = {
+      {"annotators", "bad.json"},
+      {"annotators", "good.json", "bad.json", "--merge", "out.json"},
+      {"aggregate", "crowd.json", "--prior", "bad.json", "-o", "out.json"}};
+  for (std::size_t n = 0; n < broken.size(); ++n) {  // each at one door, in turn: a start of the program takes a while
+    folder.write("bad.json", broken[n].first);
+    const auto outcome = host(doors[n % doors.size()]);
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("bdc-host: bad.json: ", 0), 0u) << outcome.err;
+    EXPECT_NE(outcome.err.find(broken[n].second), std::string::npos)
+        << "expected " << broken[n].second << "\nfound " << outcome.err;
+    EXPECT_FALSE(fs::exists(folder.path() / "out.json"));
+  }
+  folder.write("alien.json", alien.dump());
+  const auto outcome = host({"aggregate", "crowd.json", "--prior", "alien.json", "-o", "out.json"});
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_EQ(outcome.err.rfind("bdc-host: alien.json: /classes/1: expected a class of this data set (\"cat\", \"dog\"), "
+                              "found \"lorry\"",
+                              0),
+            0u)
+      << outcome.err;
+  EXPECT_EQ(host({"annotators", "."}).exit_code, 4);
+  EXPECT_EQ(host({"annotators", "gone.json"}).exit_code, 4);
+  EXPECT_EQ(host({"annotators", "good.json", "--merge", "good.json"}).exit_code, 2) << "would replace what is read";
+}
+
+TEST_F(Labels, MergedFilesHoldTheSumOfBoth) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "--annotators", "monday.json"}).exit_code, 0);
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "--prior", "monday.json", "--annotators", "tuesday.json"}).exit_code,
+            0);
+  ASSERT_EQ(host({"annotators", "monday.json", "tuesday.json", "--merge", "both.json"}).exit_code, 0);
+  const json monday = read("monday.json"), tuesday = read("tuesday.json"), both = read("both.json");
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_EQ(both["annotators"][k]["images"], 24) << "12 on each day: the prior is not counted again";
+    for (const char* key : {"images", "found", "missed", "spurious"}) {
+      const auto of = [&](const json& file) { return file["annotators"][k]["existence"][key].get<double>(); };
+      EXPECT_NEAR(of(both), of(monday) + of(tuesday), 1e-12) << key;
+    }
+  }
+  EXPECT_EQ(both["priors"], monday["priors"]);
+  const auto other = host({"aggregate", "crowd.json", "-q", "--option", "profile=paper", "--annotators", "paper.json"});
+  ASSERT_EQ(other.exit_code, 0) << other.err;
+  const auto mixed = host({"annotators", "monday.json", "paper.json"});
+  EXPECT_EQ(mixed.exit_code, 4);
+  EXPECT_NE(mixed.err.find("paper.json: /profile: expected \"absence_aware\" as in monday.json"), std::string::npos)
+      << mixed.err;
+}
+
+/// Interrupted while it writes a folder of many files.
+TEST_F(Labels, AnInterruptLeavesNoHalfWrittenFileOrFolder) {
+  json large = crowd();
+  for (int i = 12; i < 40000; ++i) {
+    large["images"].push_back({{"id", i}, {"file_name", std::to_string(i) + ".png"}, {"width", 200}, {"height", 100}});
+    for (const char* who : {"ann", "bob", "eve"})
+      large["assignments"].push_back({{"image_id", i}, {"annotator_id", who}});
+  }
+  folder.write("large.json", large.dump());
+  fs::create_directories(folder.path() / "out");
+  bdc::test::RunningProgram program({BDC_HOST, "convert", "large.json", "out/yolo", "--to", "yolo"}, folder.path());
+  while (fs::is_empty(folder.path() / "out")) ::usleep(1000);
+  program.send(SIGTERM);
+  const auto outcome = program.wait();
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_NE(outcome.err.find("interrupted; no half-written file is left"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(fs::is_empty(folder.path() / "out"));
+}
+
+TEST_F(Labels, APipeHasNoFormatToDetect) {
+  ASSERT_EQ(::mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
+  const auto outcome = host({"aggregate", "pipe"});
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("pipe: is a pipe or device"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("--format"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Labels, AFileThatBreaksOffIsNotMended) {
+  const std::string whole = crowd().dump();
+  const std::string cut = whole.substr(0, whole.size() / 2);
+  folder.write("cut.json", cut);
+  EXPECT_EQ(host({"validate", "cut.json", "--fix", "cut.json"}).exit_code, 4);
+  EXPECT_EQ(read_file(folder.path() / "cut.json"), cut);
+  EXPECT_EQ(host({"validate", "cut.json", "--fix", "out.json"}).exit_code, 4);
+  EXPECT_FALSE(fs::exists(folder.path() / "out.json"));
+}
+
+TEST_F(Labels, NothingToAggregateIsAnError) {
+  folder.write("none.json", R"({"images": [], "categories": [], "annotators": [{"id": 1}], "annotations": []})");
+  EXPECT_EQ(host({"validate", "none.json"}).exit_code, 4);
+  EXPECT_EQ(host({"aggregate", "none.json", "-o", "out.json"}).exit_code, 4);
+  EXPECT_FALSE(fs::exists(folder.path() / "out.json"));
+}
+
+TEST_F(Labels, EvalNamesTheLimitsAndThresholdsItUsed) {
+  ASSERT_EQ(host({"aggregate", "crowd.json", "-o", "consensus.json"}).exit_code, 0);
+  const auto table = host({"eval", "consensus.json", "truth.json", "--max-dets", "5", "--iou", "0.4", "0.6"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_NE(table.out.find("AR5"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("mean over IoU 0.4, 0.6"), std::string::npos) << table.out;
+  EXPECT_EQ(table.out.find("AR100"), std::string::npos) << table.out;
+  const auto judged = json::parse(host({"eval", "consensus.json", "truth.json", "--max-dets", "5", "--json"}).out);
+  EXPECT_TRUE(judged.contains("AR5") && !judged.contains("AR1") && !judged.contains("AR10")) << judged;
+}
+
+TEST_F(Labels, ABrokenInputLeavesNoOutput) {
+  const std::string whole = crowd().dump();
+  folder.write("cut.json", whole.substr(0, whole.size() / 2));
+  const auto outcome = host({"aggregate", "cut.json", "-o", "out.json", "--annotators", "a.json"});
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("cut.json"), std::string::npos);
+  EXPECT_FALSE(fs::exists(folder.path() / "out.json"));
+  EXPECT_FALSE(fs::exists(folder.path() / "a.json"));
+}
+
+TEST_F(Labels, AnOutputThatCannotBeWrittenIsAClearError) {
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"aggregate", "gone.json", "-o", "out.json", "--annotators", "no/such/a.json"},
+           {"convert", "gone.json", "no/such/yolo", "--to", "yolo"},
+           {"validate", "gone.json", "--fix", "no/such/a.json"},
+           {"annotators", "gone.json", "--merge", "no/such/a.json"}}) {
+    const auto outcome = host(words);
+    EXPECT_EQ(outcome.exit_code, 1) << "before anything is read: " << outcome.err;
+    EXPECT_NE(outcome.err.find("cannot be written: there is no folder no/such; make it first"), std::string::npos)
+        << outcome.err;
+  }
+}
+
+}  // namespace
