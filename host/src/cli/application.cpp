@@ -1,6 +1,6 @@
 #include "cli/application.h"
-#include "bdc/base/text.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <exception>
@@ -11,6 +11,7 @@
 
 #include "bdc/base/error.h"
 #include "bdc/base/nearest.h"
+#include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "cli/interrupts.h"
 #include "cli/open_engine.h"
@@ -49,8 +50,8 @@ std::string suggestion(CLI::App& app) {
   while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().front();
   const std::string where = verb == &app ? "bdc-host" : verb->get_name();
   const std::string word = words.front().substr(0, words.front().find('='));
-  std::vector<std::string> known;
   if (!word.empty() && word[0] == '-') {
+    std::vector<std::string> known;
     for (const CLI::Option* option : verb->get_options()) {
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
       for (const std::string& name : option->get_snames()) known.push_back("-" + name);
@@ -76,39 +77,27 @@ int parse_and_run(int argc, char** argv) {
       "            7 plugin threw, 8 device or memory, 9 non-finite loss, 130 interrupted and saved");
   app.require_subcommand(1);
   Action action;
-  add_train(app, action);
-  add_val(app, action);
-  add_predict(app, action);
-  add_compare(app, action);
-  add_aggregate(app, action);
-  add_eval(app, action);
-  add_validate(app, action);
-  add_convert(app, action);
-  add_annotators(app, action);
-  add_synth(app, action);
-  add_experiment(app, action);
-  add_report(app, action);
-  add_plugins(app, action);
-  add_config(app, action);
-  add_version(app, action);
+  Command program(&app, &action);
+#define BDC_ADD_VERB(name) add_##name(program);
+  BDC_VERBS(BDC_ADD_VERB)
+#undef BDC_ADD_VERB
   std::vector<std::string> words = with_default_verb(argc, argv);
   if (words.empty()) {
     std::cerr << app.help();
     return static_cast<int>(ExitCode::usage);
   }
-  if (is_unknown_verb(app, words)) {
-    std::cerr << "bdc-host: " << no_such_verb(app, "bdc-host", words[0])
-              << "\nRun with --help for what is understood.\n";
+  const auto refuse = [](const std::string& why) {
+    std::cerr << "bdc-host: " << why << "\nRun with --help for what is understood.\n";
     return static_cast<int>(ExitCode::usage);
-  }
+  };
+  if (is_unknown_verb(app, words)) return refuse(no_such_verb(app, "bdc-host", words[0]));
   std::reverse(words.begin(), words.end());  // CLI11 takes them last first
   try {
     app.parse(words);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     const std::string better = suggestion(app);
-    std::cerr << "bdc-host: " << (better.empty() ? e.what() : better) << "\nRun with --help for what is understood.\n";
-    return static_cast<int>(ExitCode::usage);
+    return refuse(better.empty() ? e.what() : better);
   }
   for (const char* verb : {"aggregate", "eval", "validate", "convert", "annotators", "synth", "report"}) {
     if (app.got_subcommand(verb)) end_cleanly_on_interrupt();

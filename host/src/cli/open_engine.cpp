@@ -40,7 +40,7 @@ fs::path find_engine() {
   throw UserError(
       ExitCode::device,
       "this needs the training engine, which is not installed: there is no " BDC_ENGINE_FILE
-      " beside bdc-host\n  advice: install LibTorch, TorchVision and OpenCV (packages.txt lists them) and build "
+      " beside bdc-host\n  advice: install LibTorch, TorchVision and OpenCV (packages-engine.txt lists them) and build "
       "with -DBDC_BUILD_ENGINE=ON; labels can be read, judged and aggregated without");
 }
 
@@ -66,7 +66,7 @@ Engine& open_engine() {
     throw UserError(ExitCode::device, file.string() +
                                           ": cannot be loaded: " + (why != nullptr ? why : "no reason given") +
                                           "\n  advice: a library it needs is missing or of another version; install "
-                                          "what packages.txt lists, or build again");
+                                          "what packages-engine.txt lists, or build again");
   }
   opened = function();
   return *opened;

@@ -1,28 +1,30 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
+#include "cli/command.h"
 
 namespace bdc::host {
 
-/// What a verb does once the command line is parsed: returns the exit code or throws.
-using Action = std::function<int()>;
+/// The verbs in the order of --help. A new one is a file in verbs/ that defines `void add_<name>(Command& program)`,
+/// and its name here.
+#define BDC_VERBS(VERB) \
+  VERB(train)           \
+  VERB(val)             \
+  VERB(predict)         \
+  VERB(compare)         \
+  VERB(aggregate)       \
+  VERB(eval)            \
+  VERB(validate)        \
+  VERB(convert)         \
+  VERB(annotators)      \
+  VERB(synth)           \
+  VERB(experiment)      \
+  VERB(report)          \
+  VERB(plugins)         \
+  VERB(config)          \
+  VERB(version)
 
-/// Each adds one verb to the program; when the user calls it, its action is put into `action`. One file per verb.
-void add_train(CLI::App& app, Action& action);
-void add_val(CLI::App& app, Action& action);
-void add_compare(CLI::App& app, Action& action);
-void add_predict(CLI::App& app, Action& action);
-void add_aggregate(CLI::App& app, Action& action);
-void add_eval(CLI::App& app, Action& action);
-void add_validate(CLI::App& app, Action& action);
-void add_convert(CLI::App& app, Action& action);
-void add_annotators(CLI::App& app, Action& action);
-void add_synth(CLI::App& app, Action& action);
-void add_experiment(CLI::App& app, Action& action);
-void add_report(CLI::App& app, Action& action);
-void add_plugins(CLI::App& app, Action& action);
-void add_config(CLI::App& app, Action& action);
-void add_version(CLI::App& app, Action& action);
+#define BDC_DECLARE_VERB(name) void add_##name(Command& program);
+BDC_VERBS(BDC_DECLARE_VERB)
+#undef BDC_DECLARE_VERB
 
 }  // namespace bdc::host

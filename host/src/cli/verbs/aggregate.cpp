@@ -285,34 +285,31 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
 
 }  // namespace
 
-void add_aggregate(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("aggregate", "Make one consensus of many annotators' labels");
+void add_aggregate(Command& program) {
+  Command verb = program.add_verb("aggregate", "Make one consensus of many annotators' labels");
   const auto flags = std::make_shared<Flags>();
-  verb->add_option("labels", flags->labels, "files or folders of one format")->type_name("PATH");
-  verb->add_option("-m,--method", flags->method,
-                   "bdc, crowd_rcnn, mv, wbf, ... or all, to compare them (see --methods)")
-      ->type_name("NAME")
-      ->capture_default_str();
-  verb->add_option("--option", flags->options, "a setting of the method; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->take_all()
-      ->allow_extra_args(false);
-  verb->add_option("-o,--output", flags->output, "write the consensus here (COCO JSON)")->type_name("FILE");
-  verb->add_option("--annotators", flags->annotators, "write what was learnt of the annotators here")
-      ->type_name("FILE");
-  verb->add_option("--predictions", flags->predictions, "a detector's results on the same images")->type_name("FILE");
-  verb->add_option("--prior", flags->prior, "annotators of an earlier project")->type_name("FILE");
-  verb->add_option("--truth", flags->truth, "true boxes, only to judge the result")->type_name("FILE");
-  verb->add_option("--threads", flags->threads, "0: all cores; the result is the same")->check(CLI::Range(0, 1024));
-  verb->add_flag("--methods", flags->list, "list methods and their settings");
-  verb->add_flag("-q,--quiet", flags->quiet, "no progress, no tables");
-  verb->add_flag("--json", flags->json, "print the summary as JSON");
-  const auto reading = add_label_options(*verb);
-  verb->footer(
+  verb.add_option("labels", flags->labels, "files or folders of one format").type_name("PATH");
+  verb.add_option("-m,--method", flags->method, "bdc, crowd_rcnn, mv, wbf, ... or all, to compare them (see --methods)")
+      .type_name("NAME")
+      .show_default();
+  verb.add_option("--option", flags->options, "a setting of the method; may be repeated")
+      .type_name("NAME=VALUE")
+      .repeated();
+  verb.add_option("-o,--output", flags->output, "write the consensus here (COCO JSON)").type_name("FILE");
+  verb.add_option("--annotators", flags->annotators, "write what was learnt of the annotators here").type_name("FILE");
+  verb.add_option("--predictions", flags->predictions, "a detector's results on the same images").type_name("FILE");
+  verb.add_option("--prior", flags->prior, "annotators of an earlier project").type_name("FILE");
+  verb.add_option("--truth", flags->truth, "true boxes, only to judge the result").type_name("FILE");
+  verb.add_option("--threads", flags->threads, "0: all cores; the result is the same").range(0, 1024);
+  verb.add_flag("--methods", flags->list, "list methods and their settings");
+  verb.add_flag("-q,--quiet", flags->quiet, "no progress, no tables");
+  verb.add_flag("--json", flags->json, "print the summary as JSON");
+  const auto reading = add_label_options(verb);
+  verb.footer(
       "Example:\n"
       "  bdc-host aggregate crowd.json -o consensus.json --annotators annotators.json\n"
       "  bdc-host aggregate crowd.json --method all --truth truth.json");
-  verb->callback([=, &action] { action = [=] { return aggregate(*flags, *reading); }; });
+  verb.run([=] { return aggregate(*flags, *reading); });
 }
 
 }  // namespace bdc::host

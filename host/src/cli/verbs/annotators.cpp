@@ -32,22 +32,20 @@ int annotators(const Flags& flags) {
 
 }  // namespace
 
-void add_annotators(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("annotators", "Show what was learnt of the annotators; merge such files");
+void add_annotators(Command& program) {
+  Command verb = program.add_verb("annotators", "Show what was learnt of the annotators; merge such files");
   const auto flags = std::make_shared<Flags>();
-  verb->add_option("files", flags->files, "what `aggregate --annotators` wrote; several are merged")
-      ->required()
-      ->type_name("FILE");
-  verb->add_option("--merge", flags->merged, "write the merged evidence here")->type_name("FILE");
-  verb->add_option("--ends", flags->ends, "show only the best and worst N")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
-  verb->footer(
+  verb.add_option("files", flags->files, "what `aggregate --annotators` wrote; several are merged")
+      .required()
+      .type_name("FILE");
+  verb.add_option("--merge", flags->merged, "write the merged evidence here").type_name("FILE");
+  verb.add_option("--ends", flags->ends, "show only the best and worst N").type_name("N").range(1, 1000000);
+  verb.footer(
       "Merging adds what the files counted, annotators by id, classes by name. A file holds the evidence of its own\n"
       "labels, not of the --prior it was learnt with: nothing counts twice unless a file is named twice.\n"
       "quality = recall * class accuracy / (1 + spurious boxes per image).\n"
       "Example:\n  bdc-host annotators monday.json tuesday.json --merge both.json");
-  verb->callback([=, &action] { action = [=] { return annotators(*flags); }; });
+  verb.run([=] { return annotators(*flags); });
 }
 
 }  // namespace bdc::host

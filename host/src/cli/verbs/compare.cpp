@@ -72,14 +72,14 @@ int compare(const std::vector<std::string>& folders, bool json) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("compare", "Compare finished runs in one table");
+void add_compare(Command& program) {
+  Command verb = program.add_verb("compare", "Compare finished runs in one table");
   const auto folders = std::make_shared<std::vector<std::string>>();
   const auto json = std::make_shared<bool>(false);
-  verb->add_option("runs", *folders, "run folders")->required()->type_name("RUN");
-  verb->add_flag("--json", *json, "as JSON");
-  verb->footer("Example:\n  bdc-host compare runs/na runs/mv runs/bdc");
-  verb->callback([=, &action] { action = [=] { return compare(*folders, *json); }; });
+  verb.add_option("runs", *folders, "run folders").required().type_name("RUN");
+  verb.add_flag("--json", *json, "as JSON");
+  verb.footer("Example:\n  bdc-host compare runs/na runs/mv runs/bdc");
+  verb.run([=] { return compare(*folders, *json); });
 }
 
 }  // namespace bdc::host

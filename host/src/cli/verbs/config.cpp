@@ -25,35 +25,33 @@ int print_keys() {
 
 }  // namespace
 
-void add_config(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("config", "Print the config a training run would use");
-  const auto request = add_config_options(*verb);
-  const auto search = add_search_options(*verb);
+void add_config(Command& program) {
+  Command verb = program.add_verb("config", "Print the config a training run would use");
+  const auto request = add_config_options(verb);
+  const auto search = add_search_options(verb);
   const auto keys = std::make_shared<bool>(false);
-  verb->add_flag("--keys", *keys, "list every key with its default and meaning instead");
-  verb->footer(
+  verb.add_flag("--keys", *keys, "list every key with its default and meaning instead");
+  verb.footer(
       "Defaults, then the file with its _base_, then the command line. With a plugin named, its\n"
       "recommendations and options are filled in.\n"
       "Example:\n"
       "  bdc-host config --plugin minimal --set train.epochs=5 > my.json");
-  verb->callback([=, &action] {
-    action = [=] {
-      if (*keys) return print_keys();
-      ConfigRequest full = *request;
-      std::optional<Catalog> catalog;
-      if (!full.plugin.empty()) {
-        catalog = Catalog::read(*search);
-        (void)use_demo_config(full, *catalog);
-      }
-      std::vector<ConfigLayer> layers;
-      Json config = resolve_config(full, &layers);
-      if (!config["plugin"]["name"].get<std::string>().empty()) {
-        if (!catalog) catalog = Catalog::read(*search);
-        config = complete_config(std::move(config), *catalog, layers);
-      }
-      std::cout << config.dump(2) << "\n";
-      return 0;
-    };
+  verb.run([=] {
+    if (*keys) return print_keys();
+    ConfigRequest full = *request;
+    std::optional<Catalog> catalog;
+    if (!full.plugin.empty()) {
+      catalog = Catalog::read(*search);
+      (void)use_demo_config(full, *catalog);
+    }
+    std::vector<ConfigLayer> layers;
+    Json config = resolve_config(full, &layers);
+    if (!config["plugin"]["name"].get<std::string>().empty()) {
+      if (!catalog) catalog = Catalog::read(*search);
+      config = complete_config(std::move(config), *catalog, layers);
+    }
+    std::cout << config.dump(2) << "\n";
+    return 0;
   });
 }
 

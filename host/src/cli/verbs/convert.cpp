@@ -50,46 +50,47 @@ int convert_weights(const WeightConversion& request) {
   return 0;
 }
 
-void add_convert_weights(CLI::App& convert_verb, Action& action) {
-  CLI::App* verb = convert_verb.add_subcommand("weights", "Turn a weight file of torch.save into safetensors");
+void add_convert_weights(Command& convert_verb, const std::shared_ptr<std::vector<std::string>>& labels) {
+  Command verb = convert_verb.add_verb("weights", "Turn a weight file of torch.save into safetensors");
   const auto request = std::make_shared<WeightConversion>();
-  verb->add_option("from", request->from, "what to read: .pt or .pth of torch.save, or .safetensors")
-      ->required()
-      ->type_name("IN");
-  verb->add_option("to", request->to, "what to write")->required()->type_name("OUT.safetensors");
-  verb->add_flag("--float32", request->float32, "write half precision (float16, bfloat16) as float32");
-  verb->footer(
+  verb.add_option("from", request->from, "what to read: .pt or .pth of torch.save, or .safetensors")
+      .required()
+      .type_name("IN");
+  verb.add_option("to", request->to, "what to write").required().type_name("OUT.safetensors");
+  verb.add_flag("--float32", request->float32, "write half precision (float16, bfloat16) as float32");
+  verb.footer(
       "Reads state dicts, pickled modules such as the official yolov7.pt, and checkpoints of ours or of torch.save\n"
       "(their 'ema' where there is one, else their 'model' or 'state_dict'). Nothing in a file is ever run.\n"
       "Example:\n  bdc-host convert weights yolov7-tiny.pt yolov7-tiny.safetensors --float32");
-  verb->callback([=, &action] { action = [=] { return convert_weights(*request); }; });
+  verb.run([=] {
+    if (!labels->empty()) throw UserError(ExitCode::usage, "convert: a file named 'weights' must be called ./weights");
+    return convert_weights(*request);
+  });
 }
 
 }  // namespace
 
-void add_convert(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("convert", "Turn labels of one format, or weights, into another");
+void add_convert(Command& program) {
+  Command verb = program.add_verb("convert", "Turn labels of one format, or weights, into another");
   const auto paths = std::make_shared<std::vector<std::string>>();
   const auto to = std::make_shared<std::string>();
-  verb->add_option("paths", *paths, "what to read (files or folders), then what to write")
-      ->expected(1, -1)
-      ->type_name("FROM... TO");
-  verb->add_option("--to", *to, "format to write; by the extension when left out")
-      ->type_name("NAME")
-      ->check(known_format(true));
-  const auto reading = add_label_options(*verb, "--from");
-  verb->footer("Can be read: " + format_names() + "\nCan be written: " + format_names(true) +
-               "\nWhat the written format cannot hold is listed with counts.\n"
-               "Examples:\n  bdc-host convert ann.xml bob.xml crowd.json\n"
-               "  bdc-host convert weights yolov7.pt yolov7.safetensors");
-  add_convert_weights(*verb, action);
-  verb->callback([=, &action] {
-    if (!verb->get_subcommands().empty()) {
-      if (!paths->empty()) throw CLI::ValidationError("convert", "a file named 'weights' must be called ./weights");
-      return;
+  verb.add_option("paths", *paths, "what to read (files or folders), then what to write")
+      .every_word()
+      .type_name("FROM... TO");
+  verb.add_option("--to", *to, "format to write; by the extension when left out")
+      .type_name("NAME")
+      .check(known_format(true));
+  const auto reading = add_label_options(verb, "--from");
+  verb.footer("Can be read: " + format_names() + "\nCan be written: " + format_names(true) +
+              "\nWhat the written format cannot hold is listed with counts.\n"
+              "Examples:\n  bdc-host convert ann.xml bob.xml crowd.json\n"
+              "  bdc-host convert weights yolov7.pt yolov7.safetensors");
+  add_convert_weights(verb, paths);
+  verb.run([=] {
+    if (paths->size() < 2) {
+      throw UserError(ExitCode::usage, "convert: expected what to read and what to write; see bdc-host convert --help");
     }
-    if (paths->size() < 2) throw CLI::ValidationError("convert", "expected what to read and what to write");
-    action = [=] { return convert(*paths, *to, *reading); };
+    return convert(*paths, *to, *reading);
   });
 }
 

@@ -136,30 +136,29 @@ int eval(const Flags& flags) {
 
 }  // namespace
 
-void add_eval(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("eval", "Judge detections or a consensus against the truth (COCO's rules)");
+void add_eval(Command& program) {
+  Command verb = program.add_verb("eval", "Judge detections or a consensus against the truth (COCO's rules)");
   const auto flags = std::make_shared<Flags>();
-  verb->add_option("predictions", flags->predictions, "COCO results, or what `aggregate` wrote")
-      ->required()
-      ->type_name("FILE");
-  verb->add_option("truth", flags->truth, "COCO JSON with the true boxes")->required()->type_name("FILE");
-  verb->add_flag("--per-class", flags->per_class, "a row for every class, too");
-  verb->add_option("--iou", flags->ious, "IoU thresholds to average over")
-      ->type_name("X")
-      ->check([](const std::string& text) {
-        double x = 0;
-        return CLI::detail::lexical_cast(text, x) && x > 0 && x <= 1
-                   ? std::string()
-                   : "expected a number above 0, at most 1, found '" + printable(text) + "'";
+  verb.add_option("predictions", flags->predictions, "COCO results, or what `aggregate` wrote")
+      .required()
+      .type_name("FILE");
+  verb.add_option("truth", flags->truth, "COCO JSON with the true boxes").required().type_name("FILE");
+  verb.add_flag("--per-class", flags->per_class, "a row for every class, too");
+  verb.add_option("--iou", flags->ious, "IoU thresholds to average over")
+      .type_name("X")
+      .check([](const std::string& text) {
+        const auto x = parse_real(text);
+        return x && *x > 0 && *x <= 1 ? std::string()
+                                      : "expected a number above 0, at most 1, found '" + printable(text) + "'";
       });
-  verb->add_option("--max-dets", flags->max_detections, "up to three limits of detections per image and class")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100000));
-  verb->add_option("--threads", flags->threads, "0: all cores")->check(CLI::Range(0, 1024));
-  verb->add_flag("--common-images", flags->common_images, "leave out results on images that the truth does not list");
-  verb->add_flag("--json", flags->json, "as JSON");
-  verb->footer("Example:\n  bdc-host eval consensus.json truth.json --per-class");
-  verb->callback([=, &action] { action = [=] { return eval(*flags); }; });
+  verb.add_option("--max-dets", flags->max_detections, "up to three limits of detections per image and class")
+      .type_name("N")
+      .range(1, 100000);
+  verb.add_option("--threads", flags->threads, "0: all cores").range(0, 1024);
+  verb.add_flag("--common-images", flags->common_images, "leave out results on images that the truth does not list");
+  verb.add_flag("--json", flags->json, "as JSON");
+  verb.footer("Example:\n  bdc-host eval consensus.json truth.json --per-class");
+  verb.run([=] { return eval(*flags); });
 }
 
 }  // namespace bdc::host

@@ -153,23 +153,23 @@ int experiment(const Flags& flags, const SearchRequest& search) {
 
 }  // namespace
 
-void add_experiment(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("experiment", "Compare methods over data, crowds, detectors and seeds");
+void add_experiment(Command& program) {
+  Command verb = program.add_verb("experiment", "Compare methods over data, crowds, detectors and seeds");
   const auto flags = std::make_shared<Flags>();
-  verb->add_option("grid", flags->grid, "the experiment (JSON, docs/experiments.md; ready ones: configs/experiments)")
-      ->required()
-      ->type_name("FILE");
-  verb->add_option("-o,--output", flags->folder, "folder for results [experiments/ and the grid file's name]")
-      ->type_name("DIR");
-  verb->add_flag("--list", flags->list, "list the cells and which are done; run nothing");
-  verb->add_option("--threads", flags->threads, "of aggregation; 0: all cores")->check(CLI::Range(0, 1024));
-  verb->add_flag("-q,--quiet", flags->quiet, "no progress, no table");
-  const auto search = add_search_options(*verb);
-  verb->footer(
+  verb.add_option("grid", flags->grid, "the experiment (JSON, docs/experiments.md; ready ones: configs/experiments)")
+      .required()
+      .type_name("FILE");
+  verb.add_option("-o,--output", flags->folder, "folder for results [experiments/ and the grid file's name]")
+      .type_name("DIR");
+  verb.add_flag("--list", flags->list, "list the cells and which are done; run nothing");
+  verb.add_option("--threads", flags->threads, "of aggregation; 0: all cores").range(0, 1024);
+  verb.add_flag("-q,--quiet", flags->quiet, "no progress, no table");
+  const auto search = add_search_options(verb);
+  verb.footer(
       "Interrupt it at any moment: the same command goes on where it stopped and gives the same table.\n"
       "Example:\n"
       "  bdc-host experiment configs/experiments/methods_labels.json");
-  verb->callback([=, &action] { action = [=] { return experiment(*flags, *search); }; });
+  verb.run([=] { return experiment(*flags, *search); });
 }
 
 }  // namespace bdc::host

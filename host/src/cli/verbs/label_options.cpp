@@ -16,14 +16,14 @@ std::vector<std::string> names_of_formats(bool writable_only) {
   return names;
 }
 
-std::shared_ptr<ReadOptions> add_reading_options(CLI::App& verb, const char* format_flag) {
+std::shared_ptr<ReadOptions> add_reading_options(Command& verb, const char* format_flag) {
   auto options = std::make_shared<ReadOptions>();
   verb.add_option(format_flag, options->format, "format of the labels; detected when left out")
-      ->type_name("NAME")
-      ->check(known_format(false));
-  verb.add_option("--sizes", options->sizes_csv, "image sizes: a CSV of image,width,height")->type_name("FILE");
-  verb.add_option("--image-folder", options->image_folder, "image sizes: from the image files here")->type_name("DIR");
-  verb.add_option("--class-names", options->class_names, "classes.txt or data.yaml")->type_name("FILE");
+      .type_name("NAME")
+      .check(known_format(false));
+  verb.add_option("--sizes", options->sizes_csv, "image sizes: a CSV of image,width,height").type_name("FILE");
+  verb.add_option("--image-folder", options->image_folder, "image sizes: from the image files here").type_name("DIR");
+  verb.add_option("--class-names", options->class_names, "classes.txt or data.yaml").type_name("FILE");
   verb.add_flag("--voc-one-based", options->voc_one_based, "Pascal VOC pixels count from 1");
   return options;
 }
@@ -40,17 +40,17 @@ std::function<std::string(const std::string&)> known_format(bool writable_only) 
 }
 
 bool extension_tells_format(const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension().string();
-  return CLI::detail::to_lower(extension) == ".json" || CLI::detail::to_lower(extension) == ".csv";
+  const std::string extension = lower_case(std::filesystem::path(path).extension().string());
+  return extension == ".json" || extension == ".csv";
 }
 
-std::shared_ptr<ReadOptions> add_label_options(CLI::App& verb, const char* format_flag) {
+std::shared_ptr<ReadOptions> add_label_options(Command& verb, const char* format_flag) {
   auto options = add_reading_options(verb, format_flag);
-  verb.add_option("--annotator", options->annotator, "who drew, where the files do not say")->type_name("NAME");
+  verb.add_option("--annotator", options->annotator, "who drew, where the files do not say").type_name("NAME");
   return options;
 }
 
-std::shared_ptr<ReadOptions> add_truth_options(CLI::App& verb) {
+std::shared_ptr<ReadOptions> add_truth_options(Command& verb) {
   auto options = add_reading_options(verb, "--format");
   options->role = BoxRole::truth;
   return options;

@@ -1,19 +1,19 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 
 #include "bdc/crowd/crowd_io.h"
+#include "cli/command.h"
 
 namespace bdc::host {
 
 /// --format, --sizes, --image-folder, --class-names, --annotator and --voc-one-based, the same in every verb that reads
 /// labels.
-std::shared_ptr<ReadOptions> add_label_options(CLI::App& verb, const char* format_flag = "--format");
+std::shared_ptr<ReadOptions> add_label_options(Command& verb, const char* format_flag = "--format");
 
 /// The same without --annotator, for true boxes: nobody drew them.
-std::shared_ptr<ReadOptions> add_truth_options(CLI::App& verb);
+std::shared_ptr<ReadOptions> add_truth_options(Command& verb);
 
 /// The files that reading with these options needs beside the labels; names may be empty.
 [[nodiscard]] std::vector<std::string> files_of(const ReadOptions& options);

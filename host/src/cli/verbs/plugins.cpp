@@ -262,49 +262,46 @@ int doctor(const std::string& what, const SearchRequest& search, const std::vect
 
 }  // namespace
 
-void add_plugins(CLI::App& app, Action& action) {
-  CLI::App* group = app.add_subcommand("plugins", "List, describe and examine plugins");
-  group->require_subcommand(1);
-  group->footer("Example:\n  bdc-host plugins list");
+void add_plugins(Command& program) {
+  Command group = program.add_verb("plugins", "List, describe and examine plugins");
+  group.require_verb();
+  group.footer("Example:\n  bdc-host plugins list");
 
-  CLI::App* list_verb = group->add_subcommand("list", "Every plugin that can be seen from here");
-  const auto list_search = add_search_options(*list_verb);
+  Command list_verb = group.add_verb("list", "Every plugin that can be seen from here");
+  const auto list_search = add_search_options(list_verb);
   const auto list_json = std::make_shared<bool>(false);
-  list_verb->add_flag("--json", *list_json, "as JSON");
-  list_verb->footer("Runs no code of any plugin.\nExample:\n  bdc-host plugins list --plugin-path ~/my-detectors");
-  list_verb->callback([=, &action] { action = [=] { return list(*list_search, *list_json); }; });
+  list_verb.add_flag("--json", *list_json, "as JSON");
+  list_verb.footer("Runs no code of any plugin.\nExample:\n  bdc-host plugins list --plugin-path ~/my-detectors");
+  list_verb.run([=] { return list(*list_search, *list_json); });
 
-  CLI::App* info_verb = group->add_subcommand("info", "A plugin's fingerprint, defaults and options");
-  const auto info_search = add_search_options(*info_verb);
+  Command info_verb = group.add_verb("info", "A plugin's fingerprint, defaults and options");
+  const auto info_search = add_search_options(info_verb);
   const auto info_name = std::make_shared<std::string>();
   const auto info_as_json = std::make_shared<bool>(false);
-  info_verb->add_option("plugin", *info_name, "its name or its .so file")->required()->type_name("NAME|FILE");
-  info_verb->add_flag("--json", *info_as_json, "as JSON");
-  info_verb->footer("Example:\n  bdc-host plugins info minimal");
-  info_verb->callback([=, &action] { action = [=] { return info(*info_name, *info_search, *info_as_json); }; });
+  info_verb.add_option("plugin", *info_name, "its name or its .so file").required().type_name("NAME|FILE");
+  info_verb.add_flag("--json", *info_as_json, "as JSON");
+  info_verb.footer("Example:\n  bdc-host plugins info minimal");
+  info_verb.run([=] { return info(*info_name, *info_search, *info_as_json); });
 
-  CLI::App* doctor_verb = group->add_subcommand("doctor", "Check that a detector keeps the plugin contract");
-  const auto doctor_search = add_search_options(*doctor_verb);
+  Command doctor_verb = group.add_verb("doctor", "Check that a detector keeps the plugin contract");
+  const auto doctor_search = add_search_options(doctor_verb);
   const auto doctor_what = std::make_shared<std::string>();
   const auto doctor_options = std::make_shared<std::vector<std::string>>();
   const auto doctor_timeout = std::make_shared<double>(600);
   const auto doctor_json = std::make_shared<bool>(false);
-  doctor_verb->add_option("plugin", *doctor_what, "its name or its .so file")->required()->type_name("NAME|FILE");
-  doctor_verb->add_option("-o,--option", *doctor_options, "build it with this option; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->take_all()
-      ->allow_extra_args(false);
-  doctor_verb->add_option("--timeout", *doctor_timeout, "seconds until it is given up")
-      ->type_name("S")
-      ->check(CLI::Range(1.0, 86400.0));
-  doctor_verb->add_flag("--json", *doctor_json, "as JSON");
-  doctor_verb->footer(
+  doctor_verb.add_option("plugin", *doctor_what, "its name or its .so file").required().type_name("NAME|FILE");
+  doctor_verb.add_option("-o,--option", *doctor_options, "build it with this option; may be repeated")
+      .type_name("NAME=VALUE")
+      .repeated();
+  doctor_verb.add_option("--timeout", *doctor_timeout, "seconds until it is given up")
+      .type_name("S")
+      .range(1.0, 86400.0);
+  doctor_verb.add_flag("--json", *doctor_json, "as JSON");
+  doctor_verb.footer(
       "Runs in a child process: a plugin that crashes or hangs is a finding, not the end.\n"
       "Exit code: 0 healthy, 1 a check failed, 5 not a plugin, 6 does not fit this host, 7 threw or crashed.\n"
       "Example:\n  bdc-host plugins doctor build/plugins/minimal.so");
-  doctor_verb->callback([=, &action] {
-    action = [=] { return doctor(*doctor_what, *doctor_search, *doctor_options, *doctor_timeout, *doctor_json); };
-  });
+  doctor_verb.run([=] { return doctor(*doctor_what, *doctor_search, *doctor_options, *doctor_timeout, *doctor_json); });
 }
 
 }  // namespace bdc::host

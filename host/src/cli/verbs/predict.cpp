@@ -33,28 +33,28 @@ int predict(const std::string& what, const PredictRequest& request, bool quiet, 
 
 }  // namespace
 
-void add_predict(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("predict", "Find objects in images with a trained detector");
-  const auto search = add_search_options(*verb);
+void add_predict(Command& program) {
+  Command verb = program.add_verb("predict", "Find objects in images with a trained detector");
+  const auto search = add_search_options(verb);
   const auto request = std::make_shared<PredictRequest>();
   const auto quiet = std::make_shared<bool>(false);
   const auto what = std::make_shared<std::string>();
-  verb->add_option("run", *what, "run folder, or a weight file of a run")->required()->type_name("RUN");
-  verb->add_option("images", request->images, "files, folders or patterns")->required()->type_name("PATH");
-  verb->add_option("-o,--output", request->coco_file, "write a COCO file with scores here")->type_name("FILE");
-  verb->add_option("--yolo", request->yolo_folder, "write a text file per image into this folder")->type_name("DIR");
-  verb->add_option("--pictures", request->picture_folder, "draw the boxes into pictures here")->type_name("DIR");
-  verb->add_option("--min-score", request->min_score, "leave out weaker ones (0.25)")->check(CLI::Range(0.0, 1.0));
-  verb->add_flag("--for-consensus", request->for_consensus,
-                 "one box per object with its full class vector, for aggregate --predictions");
-  verb->add_option("--device", request->device, "cpu, cuda or cuda:N; default: CUDA where there is one")
-      ->type_name("DEVICE");
-  verb->add_flag("-q,--quiet", *quiet, "no progress, no summary");
-  verb->footer(
+  verb.add_option("run", *what, "run folder, or a weight file of a run").required().type_name("RUN");
+  verb.add_option("images", request->images, "files, folders or patterns").required().type_name("PATH");
+  verb.add_option("-o,--output", request->coco_file, "write a COCO file with scores here").type_name("FILE");
+  verb.add_option("--yolo", request->yolo_folder, "write a text file per image into this folder").type_name("DIR");
+  verb.add_option("--pictures", request->picture_folder, "draw the boxes into pictures here").type_name("DIR");
+  verb.add_option("--min-score", request->min_score, "leave out weaker ones (0.25)").range(0.0, 1.0);
+  verb.add_flag("--for-consensus", request->for_consensus,
+                "one box per object with its full class vector, for aggregate --predictions");
+  verb.add_option("--device", request->device, "cpu, cuda or cuda:N; default: CUDA where there is one")
+      .type_name("DEVICE");
+  verb.add_flag("-q,--quiet", *quiet, "no progress, no summary");
+  verb.footer(
       "Category ids count from 1 in the order of the classes in training; eval matches classes by name.\n"
       "Example:\n"
       "  bdc-host predict runs/yolov7-1 photos/ -o found.json --pictures found/");
-  verb->callback([=, &action] { action = [=] { return predict(*what, *request, *quiet, *search); }; });
+  verb.run([=] { return predict(*what, *request, *quiet, *search); });
 }
 
 }  // namespace bdc::host

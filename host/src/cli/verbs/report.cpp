@@ -90,41 +90,35 @@ int report(Flags flags, const ReadOptions& reading) {
 
 }  // namespace
 
-void add_report(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("report", "Show annotators, labels and runs in one HTML file");
+void add_report(Command& program) {
+  Command verb = program.add_verb("report", "Show annotators, labels and runs in one HTML file");
   const auto flags = std::make_shared<Flags>();
   flags->request.methods = {"bdc", "mv"};
-  verb->add_option("input", flags->request.inputs, "folder of a run or experiment, or labels (files, folders)")
-      ->required()
-      ->type_name("PATH");
-  verb->add_option("-o,--output", flags->output, "the HTML file to write")->required()->type_name("FILE");
-  verb->add_option("--consensus", flags->request.consensus, "what `aggregate -o` wrote; may be repeated")
-      ->type_name("[NAME=]FILE")
-      ->take_all()
-      ->allow_extra_args(false);
-  verb->add_option("--annotators", flags->request.annotators, "what `aggregate --annotators` wrote")->type_name("FILE");
-  verb->add_option("-m,--method", flags->request.methods, "without --consensus: methods to run [bdc mv]")
-      ->type_name("NAME")
-      ->take_all()
-      ->allow_extra_args(false);
-  verb->add_option("--truth", flags->request.truth, "true boxes, only to judge with")->type_name("FILE");
-  verb->add_option("--images", flags->request.images, "pictures for the gallery")->type_name("DIR");
-  verb->add_option("--clusters", flags->settings.clusters, "groups of annotators; 0: as many as stand out")
-      ->check(CLI::Range(0, 26));
-  verb->add_option("--gallery", flags->settings.gallery, "images to show")
-      ->check(CLI::Range(0, 500))
-      ->capture_default_str();
-  verb->add_option("--relabel-csv", flags->relabel_csv, "write what is worth another look here")->type_name("FILE");
-  verb->add_option("--title", flags->request.title, "heading of the page")->type_name("TEXT");
-  verb->add_option("--threads", flags->settings.threads, "0: all cores; the result is the same")
-      ->check(CLI::Range(0, 1024));
-  verb->add_flag("-q,--quiet", flags->quiet, "print nothing");
-  const auto reading = add_label_options(*verb);
-  verb->footer(
+  verb.add_option("input", flags->request.inputs, "folder of a run or experiment, or labels (files, folders)")
+      .required()
+      .type_name("PATH");
+  verb.add_option("-o,--output", flags->output, "the HTML file to write").required().type_name("FILE");
+  verb.add_option("--consensus", flags->request.consensus, "what `aggregate -o` wrote; may be repeated")
+      .type_name("[NAME=]FILE")
+      .repeated();
+  verb.add_option("--annotators", flags->request.annotators, "what `aggregate --annotators` wrote").type_name("FILE");
+  verb.add_option("-m,--method", flags->request.methods, "without --consensus: methods to run [bdc mv]")
+      .type_name("NAME")
+      .repeated();
+  verb.add_option("--truth", flags->request.truth, "true boxes, only to judge with").type_name("FILE");
+  verb.add_option("--images", flags->request.images, "pictures for the gallery").type_name("DIR");
+  verb.add_option("--clusters", flags->settings.clusters, "groups of annotators; 0: as many as stand out").range(0, 26);
+  verb.add_option("--gallery", flags->settings.gallery, "images to show").range(0, 500).show_default();
+  verb.add_option("--relabel-csv", flags->relabel_csv, "write what is worth another look here").type_name("FILE");
+  verb.add_option("--title", flags->request.title, "heading of the page").type_name("TEXT");
+  verb.add_option("--threads", flags->settings.threads, "0: all cores; the result is the same").range(0, 1024);
+  verb.add_flag("-q,--quiet", flags->quiet, "print nothing");
+  const auto reading = add_label_options(verb);
+  verb.footer(
       "Example:\n"
       "  bdc-host report runs/yolov7-1 -o report.html\n"
       "  bdc-host report crowd.json --images photos/ --relabel-csv again.csv -o report.html");
-  verb->callback([=, &action] { action = [=] { return report(*flags, *reading); }; });
+  verb.run([=] { return report(*flags, *reading); });
 }
 
 }  // namespace bdc::host

@@ -4,30 +4,24 @@
 
 namespace bdc::host {
 
-std::shared_ptr<SearchRequest> add_search_options(CLI::App& verb) {
+std::shared_ptr<SearchRequest> add_search_options(Command& verb) {
   auto request = std::make_shared<SearchRequest>();
-  verb.add_option("--plugin-path", request->folders, "look for plugins in this folder, too")
-      ->type_name("DIR")
-      ->take_all();
-  verb.add_option("--registry", request->registry, "use this registry.json")->type_name("FILE");
+  verb.add_option("--plugin-path", request->folders, "look for plugins in this folder, too").type_name("DIR");
+  verb.add_option("--registry", request->registry, "use this registry.json").type_name("FILE");
   return request;
 }
 
-std::shared_ptr<ConfigRequest> add_config_options(CLI::App& verb) {
+std::shared_ptr<ConfigRequest> add_config_options(Command& verb) {
   auto request = std::make_shared<ConfigRequest>();
-  verb.add_option_function<std::string>(
+  verb.add_option_handler(
           "-c,--config", [request](const std::string& file) { request->file = file; },
           "training config (JSON with comments)")
-      ->type_name("FILE");
-  verb.add_option("-p,--plugin", request->plugin, "the detector")->type_name("NAME");
+      .type_name("FILE");
+  verb.add_option("-p,--plugin", request->plugin, "the detector").type_name("NAME");
   verb.add_option("--hook", request->hooks, "add a training hook; may be repeated")
-      ->type_name("NAME[:key=value,...]")
-      ->take_all()
-      ->allow_extra_args(false);
-  verb.add_option("-s,--set", request->sets, "change a config key; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->take_all()
-      ->allow_extra_args(false);
+      .type_name("NAME[:key=value,...]")
+      .repeated();
+  verb.add_option("-s,--set", request->sets, "change a config key; may be repeated").type_name("KEY=VALUE").repeated();
   return request;
 }
 

@@ -188,15 +188,15 @@ std::string seed_problem(const std::string& text) {
 
 /// For --min-score.
 std::string score_problem(const std::string& text) {
-  double score = 0;
-  const bool sound = CLI::detail::lexical_cast(text, score) && score >= 0 && score <= 1;
+  const auto score = parse_real(text);
+  const bool sound = score && *score >= 0 && *score <= 1;
   return sound ? "" : "expected a number from 0 to 1, found '" + printable(text) + "'";
 }
 
 /// Throws for options that would do nothing.
-void check_useful(CLI::App& verb, bool shapes) {
+void check_useful(const Command& verb, bool shapes) {
   const auto refuse = [&](const char* option, const std::string& why) {
-    if (verb.count(option) > 0) throw UserError(ExitCode::usage, std::string(option) + ": " + why);
+    if (verb.given(option)) throw UserError(ExitCode::usage, std::string(option) + ": " + why);
   };
   if (shapes) {
     for (const char* option : {"--format", "--sizes", "--image-folder", "--class-names", "--voc-one-based"}) {
@@ -207,7 +207,7 @@ void check_useful(CLI::App& verb, bool shapes) {
       refuse(option, "is for built-in images; it needs --shapes N");
     }
   }
-  if (verb.count("--detector") == 0) {
+  if (!verb.given("--detector")) {
     refuse("--min-score", "is for --detector; a detector of a config has a \"min_score\" of its own");
   }
 }
@@ -219,52 +219,48 @@ void strip_slash(std::string& folder) {
 
 }  // namespace
 
-void add_synth(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("synth", "Simulate a crowd that annotates known boxes");
+void add_synth(Command& program) {
+  Command verb = program.add_verb("synth", "Simulate a crowd that annotates known boxes");
   const auto flags = std::make_shared<Flags>();
-  verb->add_option("truth", flags->truth, "true boxes (COCO, or any label format)")->type_name("FILE");
-  verb->add_option("-o,--output", flags->output, "the crowd's labels, with assignments")->required()->type_name("FILE");
-  verb->add_option("--preset", flags->preset, join(crowd_presets()))->type_name("NAME");
-  verb->add_option("-c,--config", flags->config, "any mix of annotators (docs/synth.md)")->type_name("FILE");
-  verb->add_flag("--network", flags->network, "annotators draw with trained networks, as in the paper");
-  verb->add_option("--images", flags->images, "folder of the truth's images, for networks")->type_name("DIR");
-  verb->add_option("--networks", flags->networks, "keep trained networks here; those that are here are used")
-      ->type_name("DIR");
-  verb->add_option("--detector", flags->detectors, "COCO results as one more annotator; may be repeated")
-      ->type_name("NAME=FILE")
-      ->take_all()
-      ->allow_extra_args(false);
-  verb->add_option("--min-score", flags->min_score, "of --detector's results [0.5]")->check(score_problem);
-  verb->add_option("--parameters", flags->parameters, "write the annotators' true numbers here")->type_name("FILE");
-  verb->add_option("--seed", flags->seed, "another seed, another crowd")->capture_default_str()->check(seed_problem);
-  verb->add_flag("--with-truth", flags->with_truth, "keep the true boxes in the labels, for reports");
-  CLI::Option* shapes = verb->add_option("--shapes", flags->shapes.images, "annotate so many built-in images")
-                            ->type_name("N")
-                            ->check(CLI::Range(1, 1000000));
-  verb->add_option("--classes", flags->shapes.classes, "of built-in images [4]")
-      ->check(CLI::Range(std::int64_t{1}, kShapeClasses));
-  verb->add_option("--size", flags->shapes.size, "of built-in images, pixels [96]")->check(CLI::Range(32, 4096));
-  verb->add_option("--write-truth", flags->write_truth, "write the true boxes here (COCO)")->type_name("FILE");
-  verb->add_option("--write-images", flags->write_images, "write the built-in images into this new folder")
-      ->type_name("DIR");
-  const auto reading = add_truth_options(*verb);
-  verb->add_option("--threads", flags->threads, "0: all cores; what is drawn is the same")->check(CLI::Range(0, 1024));
-  verb->add_flag("-q,--quiet", flags->quiet, "print nothing");
-  verb->footer(
+  verb.add_option("truth", flags->truth, "true boxes (COCO, or any label format)").type_name("FILE");
+  verb.add_option("-o,--output", flags->output, "the crowd's labels, with assignments").required().type_name("FILE");
+  verb.add_option("--preset", flags->preset, join(crowd_presets())).type_name("NAME");
+  verb.add_option("-c,--config", flags->config, "any mix of annotators (docs/synth.md)").type_name("FILE");
+  verb.add_flag("--network", flags->network, "annotators draw with trained networks, as in the paper");
+  verb.add_option("--images", flags->images, "folder of the truth's images, for networks").type_name("DIR");
+  verb.add_option("--networks", flags->networks, "keep trained networks here; those that are here are used")
+      .type_name("DIR");
+  verb.add_option("--detector", flags->detectors, "COCO results as one more annotator; may be repeated")
+      .type_name("NAME=FILE")
+      .repeated();
+  verb.add_option("--min-score", flags->min_score, "of --detector's results [0.5]").check(score_problem);
+  verb.add_option("--parameters", flags->parameters, "write the annotators' true numbers here").type_name("FILE");
+  verb.add_option("--seed", flags->seed, "another seed, another crowd").show_default().check(seed_problem);
+  verb.add_flag("--with-truth", flags->with_truth, "keep the true boxes in the labels, for reports");
+  const Option shapes = verb.add_option("--shapes", flags->shapes.images, "annotate so many built-in images")
+                            .type_name("N")
+                            .range(1, 1000000);
+  verb.add_option("--classes", flags->shapes.classes, "of built-in images [4]").range(std::int64_t{1}, kShapeClasses);
+  verb.add_option("--size", flags->shapes.size, "of built-in images, pixels [96]").range(32, 4096);
+  verb.add_option("--write-truth", flags->write_truth, "write the true boxes here (COCO)").type_name("FILE");
+  verb.add_option("--write-images", flags->write_images, "write the built-in images into this new folder")
+      .type_name("DIR");
+  const auto reading = add_truth_options(verb);
+  verb.add_option("--threads", flags->threads, "0: all cores; what is drawn is the same").range(0, 1024);
+  verb.add_flag("-q,--quiet", flags->quiet, "print nothing");
+  verb.footer(
       "Example:\n"
       "  bdc-host synth instances_train2017.json --preset coco-mix -o crowd.json --parameters true.json\n"
       "  bdc-host synth --shapes 400 --preset voc-mix -o crowd.json --write-images images/\n"
       "  bdc-host synth --shapes 400 --network --preset voc-mix -o crowd.json --networks networks/");
-  verb->callback([=, &action] {
-    flags->use_shapes = shapes->count() > 0;
+  verb.run([=] {
+    flags->use_shapes = shapes.given();
     flags->shapes.seed = flags->seed;
     flags->reading = *reading;
     strip_slash(flags->networks);
     strip_slash(flags->write_images);
-    action = [=] {
-      check_useful(*verb, flags->use_shapes);
-      return synth(*flags);
-    };
+    check_useful(verb, flags->use_shapes);
+    return synth(*flags);
   });
 }
 

@@ -192,30 +192,30 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
 
 }  // namespace
 
-void add_train(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("train", "Train a detector");
-  const auto request = add_config_options(*verb);
-  const auto search = add_search_options(*verb);
+void add_train(Command& program) {
+  Command verb = program.add_verb("train", "Train a detector");
+  const auto request = add_config_options(verb);
+  const auto search = add_search_options(verb);
   const auto flags = std::make_shared<Flags>();
-  verb->add_option("-d,--data", flags->data, "labels to train on (data.labels); default: built-in shapes")
-      ->type_name("PATH");
-  verb->add_option("--images", flags->images, "folder with their images (data.images)")->type_name("DIR");
-  verb->add_option("--device", flags->device, "cpu, cuda or cuda:N (train.device); default: CUDA where there is one")
-      ->type_name("DEVICE");
-  verb->add_flag("--amp", flags->amp, "half precision where that is safe (train.amp)");
-  verb->add_flag("--strict", flags->strict, "a missing or broken image stops the run (data.strict)");
-  verb->add_option("--resume", flags->resume, "go on with the run in this folder; auto: the latest in runs/")
-      ->type_name("RUN|auto");
-  verb->add_flag("--dry-run", flags->dry_run, "show data, detector and parameter groups; train and write nothing");
-  verb->add_flag("-q,--quiet", flags->quiet, "no progress, no table");
-  verb->add_flag("--json", flags->json, "print the result as JSON on standard output");
-  verb->footer(
+  verb.add_option("-d,--data", flags->data, "labels to train on (data.labels); default: built-in shapes")
+      .type_name("PATH");
+  verb.add_option("--images", flags->images, "folder with their images (data.images)").type_name("DIR");
+  verb.add_option("--device", flags->device, "cpu, cuda or cuda:N (train.device); default: CUDA where there is one")
+      .type_name("DEVICE");
+  verb.add_flag("--amp", flags->amp, "half precision where that is safe (train.amp)");
+  verb.add_flag("--strict", flags->strict, "a missing or broken image stops the run (data.strict)");
+  verb.add_option("--resume", flags->resume, "go on with the run in this folder; auto: the latest in runs/")
+      .type_name("RUN|auto");
+  verb.add_flag("--dry-run", flags->dry_run, "show data, detector and parameter groups; train and write nothing");
+  verb.add_flag("-q,--quiet", flags->quiet, "no progress, no table");
+  verb.add_flag("--json", flags->json, "print the result as JSON on standard output");
+  verb.footer(
       "Examples:\n"
       "  bdc-host --plugin yolov7 --hook bdc --data crowd.json --images photos/\n"
       "  bdc-host train --plugin minimal              on the built-in shapes\n"
       "  bdc-host --plugin minimal --hook label_smoothing:share=0.05 --set train.epochs=5\n"
       "  bdc-host train --resume runs/minimal-1");
-  verb->callback([=, &action] { action = [=] { return train(*request, *search, *flags); }; });
+  verb.run([=] { return train(*request, *search, *flags); });
 }
 
 }  // namespace bdc::host

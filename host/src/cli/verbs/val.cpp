@@ -56,25 +56,24 @@ int val(const Flags& flags, const SearchRequest& search) {
 
 }  // namespace
 
-void add_val(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("val", "Judge a trained detector on labelled images");
-  const auto search = add_search_options(*verb);
+void add_val(Command& program) {
+  Command verb = program.add_verb("val", "Judge a trained detector on labelled images");
+  const auto search = add_search_options(verb);
   const auto flags = std::make_shared<Flags>();
-  verb->add_option("run", flags->what, "run folder, or a weight file of a run")->required()->type_name("RUN");
-  verb->add_option("-s,--set", flags->sets, "change a key of the run's config, data.val_labels say")
-      ->type_name("KEY=VALUE")
-      ->take_all()
-      ->allow_extra_args(false);
-  verb->add_option("--picture", flags->picture, "draw precision over recall into this PNG")->type_name("FILE");
-  verb->add_option("--device", flags->device, "cpu, cuda or cuda:N; default: CUDA where there is one")
-      ->type_name("DEVICE");
-  verb->add_flag("-q,--quiet", flags->quiet, "no progress");
-  verb->add_flag("--json", flags->json, "print the result as JSON");
-  verb->footer(
+  verb.add_option("run", flags->what, "run folder, or a weight file of a run").required().type_name("RUN");
+  verb.add_option("-s,--set", flags->sets, "change a key of the run's config, data.val_labels say")
+      .type_name("KEY=VALUE")
+      .repeated();
+  verb.add_option("--picture", flags->picture, "draw precision over recall into this PNG").type_name("FILE");
+  verb.add_option("--device", flags->device, "cpu, cuda or cuda:N; default: CUDA where there is one")
+      .type_name("DEVICE");
+  verb.add_flag("-q,--quiet", flags->quiet, "no progress");
+  verb.add_flag("--json", flags->json, "print the result as JSON");
+  verb.footer(
       "Without --set, on the images the run itself was evaluated on.\n"
       "Example:\n"
       "  bdc-host val runs/yolov7-1 --set data.val_labels=test.json --set data.val_images=test/ --picture pr.png");
-  verb->callback([=, &action] { action = [=] { return val(*flags, *search); }; });
+  verb.run([=] { return val(*flags, *search); });
 }
 
 }  // namespace bdc::host

@@ -58,20 +58,19 @@ int validate(const Flags& flags, const ReadOptions& reading) {
 
 }  // namespace
 
-void add_validate(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("validate", "Check labels and name what is wrong, where");
+void add_validate(Command& program) {
+  Command verb = program.add_verb("validate", "Check labels and name what is wrong, where");
   const auto flags = std::make_shared<Flags>();
-  verb->add_option("labels", flags->paths, "files or folders of one format")->required()->type_name("PATH");
-  verb->add_option("--fix", flags->fixed_file, "clip and drop what is wrong and write the rest here")
-      ->type_name("FILE");
-  verb->add_option("--examples", flags->checks.examples_per_kind, "places to show per kind of problem")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1000000));
-  verb->add_flag("--json", flags->json, "as JSON");
-  const auto reading = add_label_options(*verb);
-  verb->footer("Exit code: 0 no errors (there may be warnings), 4 errors.\nFormats: " + format_names() +
-               "\nExample:\n  bdc-host validate crowd.json --fix clean.json");
-  verb->callback([=, &action] { action = [=] { return validate(*flags, *reading); }; });
+  verb.add_option("labels", flags->paths, "files or folders of one format").required().type_name("PATH");
+  verb.add_option("--fix", flags->fixed_file, "clip and drop what is wrong and write the rest here").type_name("FILE");
+  verb.add_option("--examples", flags->checks.examples_per_kind, "places to show per kind of problem")
+      .type_name("N")
+      .range(0, 1000000);
+  verb.add_flag("--json", flags->json, "as JSON");
+  const auto reading = add_label_options(verb);
+  verb.footer("Exit code: 0 no errors (there may be warnings), 4 errors.\nFormats: " + format_names() +
+              "\nExample:\n  bdc-host validate crowd.json --fix clean.json");
+  verb.run([=] { return validate(*flags, *reading); });
 }
 
 }  // namespace bdc::host

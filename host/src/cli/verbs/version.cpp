@@ -5,16 +5,14 @@
 
 namespace bdc::host {
 
-void add_version(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("version", "Print the version and the ABI fingerprint");
-  verb->footer("Example:\n  bdc-host version");
-  verb->callback([&action] {
-    action = [] {
-      const Fingerprint& own = Fingerprint::of_host();
-      std::cout << "bdc-host " << BDC_VERSION << "\n"
-                << (own.has_torch() ? own.text() : "for labels alone: built without the training engine") << "\n";
-      return 0;
-    };
+void add_version(Command& program) {
+  Command verb = program.add_verb("version", "Print the version and the ABI fingerprint");
+  verb.footer("Example:\n  bdc-host version");
+  verb.run([] {
+    const Fingerprint& own = Fingerprint::of_host();
+    std::cout << "bdc-host " << BDC_VERSION << "\n"
+              << (own.has_torch() ? own.text() : "for labels alone: built without the training engine") << "\n";
+    return 0;
   });
 }
 

@@ -1,0 +1,101 @@
+#include "cli/command.h"
+
+#include <CLI/CLI.hpp>
+
+namespace bdc::host {
+
+Option& Option::type_name(const char* name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::repeated() {
+  option_->take_all()->allow_extra_args(false);
+  return *this;
+}
+
+Option& Option::every_word() {
+  option_->expected(1, -1);
+  return *this;
+}
+
+Option& Option::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::check(ValueCheck check) {
+  option_->check(std::move(check));
+  return *this;
+}
+
+Option& Option::range(int low, int high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option& Option::range(std::int64_t low, std::int64_t high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option& Option::range(double low, double high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+bool Option::given() const {
+  return option_->count() > 0;
+}
+
+Command Command::add_verb(const char* name, const char* help) {
+  return {app_->add_subcommand(name, help), action_};
+}
+
+void Command::require_verb() {
+  app_->require_subcommand(1);
+}
+
+template <typename Value>
+Option Command::add_option(const char* names, Value& value, const std::string& help) {
+  return Option(app_->add_option(names, value, help));
+}
+
+template Option Command::add_option(const char*, std::string&, const std::string&);
+template Option Command::add_option(const char*, int&, const std::string&);
+template Option Command::add_option(const char*, std::int64_t&, const std::string&);
+template Option Command::add_option(const char*, std::uint64_t&, const std::string&);
+template Option Command::add_option(const char*, double&, const std::string&);
+template Option Command::add_option(const char*, std::vector<std::string>&, const std::string&);
+template Option Command::add_option(const char*, std::vector<int>&, const std::string&);
+template Option Command::add_option(const char*, std::vector<double>&, const std::string&);
+
+Option Command::add_option_handler(const char* names, const std::function<void(const std::string&)>& handler,
+                                   const std::string& help) {
+  return Option(app_->add_option_function<std::string>(names, handler, help));
+}
+
+void Command::add_flag(const char* names, bool& value, const std::string& help) {
+  app_->add_flag(names, value, help);
+}
+
+void Command::footer(const std::string& text) {
+  app_->footer(text);
+}
+
+void Command::run(Action action) {
+  app_->callback([app = app_, all = action_, action = std::move(action)] {
+    if (app->get_subcommands().empty()) *all = action;
+  });
+}
+
+bool Command::given(const char* option) const {
+  return app_->count(option) > 0;
+}
+
+}  // namespace bdc::host
