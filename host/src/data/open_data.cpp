@@ -1,5 +1,4 @@
 #include "data/open_data.h"
-#include "bdc/base/text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,6 +6,7 @@
 
 #include "bdc/base/nearest.h"
 #include "bdc/base/parallel.h"
+#include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/crowd_io.h"

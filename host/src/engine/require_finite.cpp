@@ -1,11 +1,11 @@
 #include "engine/require_finite.h"
-#include "bdc/base/atomic_file.h"
 
 #include <torch/nn.h>
 
 #include <cmath>
 #include <cstdio>
 
+#include "bdc/base/atomic_file.h"
 #include "bdc/base/user_error.h"
 
 namespace bdc::host {

@@ -1,5 +1,4 @@
 #include "engine/safetensors.h"
-#include "bdc/base/atomic_file.h"
 
 #include <torch/nn.h>
 
@@ -10,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "bdc/base/atomic_file.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "files/json_file.h"

@@ -1,9 +1,9 @@
 #include "files/json_section.h"
-#include "bdc/base/text.h"
 
 #include <algorithm>
 
 #include "bdc/base/nearest.h"
+#include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 
 namespace bdc::host {

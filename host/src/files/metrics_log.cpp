@@ -1,8 +1,9 @@
 #include "files/metrics_log.h"
-#include "bdc/base/atomic_file.h"
 
 #include <algorithm>
 #include <fstream>
+
+#include "bdc/base/atomic_file.h"
 
 namespace bdc::host {
 namespace {

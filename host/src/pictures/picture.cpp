@@ -1,11 +1,11 @@
 #include "pictures/picture.h"
-#include "bdc/base/atomic_file.h"
 
 #include <algorithm>
 #include <cmath>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
+#include "bdc/base/atomic_file.h"
 #include "bdc/base/user_error.h"
 #include "files/json_file.h"
 #include "files/outputs.h"

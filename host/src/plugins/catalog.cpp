@@ -1,10 +1,10 @@
 #include "plugins/catalog.h"
-#include "bdc/base/text.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "bdc/base/nearest.h"
+#include "bdc/base/text.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;

@@ -1,5 +1,4 @@
 #include "synth/crowd_spec.h"
-#include "bdc/base/text.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 
 #include "bdc/base/error.h"
 #include "bdc/base/nearest.h"
+#include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "files/json_section.h"
 #include "synth/network_settings.h"

@@ -1,10 +1,10 @@
 #include "engine/hooks/consensus_report.h"
-#include "bdc/base/atomic_file.h"
 
 #include <cstdio>
 #include <filesystem>
 #include <sstream>
 
+#include "bdc/base/atomic_file.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/metrics/aggregation_ap.h"
 #include "files/json_file.h"

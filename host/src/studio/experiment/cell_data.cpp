@@ -1,10 +1,10 @@
 #include "studio/experiment/cell_data.h"
-#include "studio/experiment/file_content.h"
 
 #include "bdc/base/atomic_file.h"
 #include "bdc/base/user_error.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/crowd_io.h"
+#include "studio/experiment/file_content.h"
 #include "synth/simulate.h"
 
 namespace bdc::host {

@@ -4,7 +4,7 @@
 
 #include "studio/experiment/child_step.h"
 #include "studio/experiment/run_cell.h"
-#include "studio/experiment/train_words.h"
+#include "studio/experiment/train_arguments.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;
@@ -54,7 +54,7 @@ void check_grid(const Grid& grid, const CellSettings& settings, const std::atomi
       check_method(cell, grid.source);
       continue;
     }
-    std::vector<std::string> words = detector_words(cell, settings);
+    std::vector<std::string> words = detector_arguments(cell, settings);
     words.insert(words.begin(), "config");
     try {
       run_step(words, settings, "check_" + cell.id, stop);

@@ -1,10 +1,10 @@
 #include "studio/experiment/grid.h"
-#include "bdc/base/text.h"
 
 #include <algorithm>
 #include <set>
 
 #include "bdc/base/nearest.h"
+#include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "studio/experiment/file_content.h"
 #include "synth/crowd_spec.h"

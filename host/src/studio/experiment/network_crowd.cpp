@@ -1,6 +1,6 @@
 #include "studio/experiment/network_crowd.h"
-#include "bdc/base/atomic_file.h"
 
+#include "bdc/base/atomic_file.h"
 #include "bdc/base/user_error.h"
 #include "bdc/crowd/coco.h"
 #include "studio/experiment/cell_data.h"

@@ -1,6 +1,6 @@
 #include "studio/experiment/run_cell.h"
-#include "bdc/base/atomic_file.h"
 
+#include "bdc/base/atomic_file.h"
 #include "bdc/base/user_error.h"
 #include "bdc/learn/learners.h"
 #include "bdc/metrics/aggregation_ap.h"
@@ -9,7 +9,7 @@
 #include "studio/experiment/cell_data.h"
 #include "studio/experiment/child_step.h"
 #include "studio/experiment/network_crowd.h"
-#include "studio/experiment/train_words.h"
+#include "studio/experiment/train_arguments.h"
 #include "studio/experiment/trained_detectors.h"
 
 namespace bdc::host {
@@ -76,7 +76,7 @@ Json train(const Cell& cell, const CellSettings& settings, const std::atomic<boo
   Json last = final_metrics(run);
   if (!last.empty()) return last;
   const CellFiles files = cell_files(cell, settings.folder / "files", settings.threads, settings.engine);
-  std::vector<std::string> words = train_words(cell, settings, files);
+  std::vector<std::string> words = train_arguments(cell, settings, files);
   const bool saved = fs::exists(run / "last.safetensors") || fs::exists(run / "previous.safetensors");
   if (saved && fs::exists(run / "config.json")) {
     words = {"train", "--resume", run.string()};

@@ -3,7 +3,7 @@
 #include "studio/experiment/cell_data.h"
 #include "studio/experiment/child_step.h"
 #include "studio/experiment/file_content.h"
-#include "studio/experiment/train_words.h"
+#include "studio/experiment/train_arguments.h"
 
 namespace bdc::host {
 namespace fs = std::filesystem;
