@@ -10,6 +10,7 @@
 
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
+#include "bdc/crowd/clip_to_image.h"
 #include "crowd/id_table.h"
 
 namespace bdc {
@@ -25,8 +26,7 @@ enum class Fit { inside, leaves, outside };
 
 Fit fit_of(const Box& box, const ImageRecord& image, double tolerance) {
   const double w = image.width, h = image.height;
-  if (!(std::min(box.x2, w) > std::max(box.x1, 0.0)) || !(std::min(box.y2, h) > std::max(box.y1, 0.0)))
-    return Fit::outside;
+  if (!clip_to_size(box, w, h).valid()) return Fit::outside;
   const bool leaves = box.x1 < -tolerance || box.y1 < -tolerance || box.x2 > w + tolerance || box.y2 > h + tolerance;
   return leaves ? Fit::leaves : Fit::inside;
 }
@@ -299,8 +299,8 @@ FixReport fix_crowd(CrowdData& data, const ValidationReport* validation, const V
       drop[n] = 1;
       ++report.dropped_duplicates;
     }
-    const double w = data.images[i].width, h = data.images[i].height;
-    for (std::size_t n = data.annotation_begin[i]; w > 0 && n < data.annotation_begin[i + 1]; ++n) {
+    const bool is_sized = data.images[i].width > 0;
+    for (std::size_t n = data.annotation_begin[i]; is_sized && n < data.annotation_begin[i + 1]; ++n) {
       if (drop[n] != 0) continue;
       Box& box = data.annotations[n].box;
       if (fit_of(box, data.images[i], options.outside_tolerance) == Fit::outside) {
@@ -308,7 +308,7 @@ FixReport fix_crowd(CrowdData& data, const ValidationReport* validation, const V
         ++report.dropped_outside;
         continue;
       }
-      const Box clipped{std::max(box.x1, 0.0), std::max(box.y1, 0.0), std::min(box.x2, w), std::min(box.y2, h)};
+      const Box clipped = clip_to_image(box, data.images[i]);
       if (!(clipped == box)) ++report.clipped;
       box = clipped;
     }

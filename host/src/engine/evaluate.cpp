@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "bdc/crowd/clip_to_image.h"
 #include "bdc/metrics/aggregation_ap.h"
 #include "data/loader.h"
 
@@ -46,11 +47,6 @@ void for_each_batch(DetectorHandle& detector, const Dataset& data, std::int64_t 
 
 }  // namespace
 
-Box inside_image(const Box& box, const ImageRecord& image) {
-  return {std::max(box.x1, 0.0), std::max(box.y1, 0.0), std::min(box.x2, double(image.width)),
-          std::min(box.y2, double(image.height))};
-}
-
 void predict_all(DetectorHandle& detector, const Dataset& data, std::int64_t input_size, std::int64_t batch_size,
                  const plugin::DecodeOptions& limits,
                  const std::function<void(std::size_t, const DetectedBoxes&)>& sink) {
@@ -85,7 +81,7 @@ CocoEvalResult evaluate(DetectorHandle& detector, const Dataset& data, std::int6
     if (!labels.truth_covers.empty() && labels.truth_covers[image] == 0) return;
     judged[image] = 1;
     for (const Detection& one : found) {
-      const Box box = inside_image(one.box, labels.images[image]);
+      const Box box = clip_to_image(one.box, labels.images[image]);
       if (!box.valid()) continue;
       detections.push_back({{box.x1, box.y1, box.width(), box.height()}, one.score, rank[image], one.label});
     }

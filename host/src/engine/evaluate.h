@@ -10,9 +10,6 @@
 
 namespace bdc::host {
 
-/// The part of a box that lies inside the image; not valid when nothing does.
-[[nodiscard]] Box inside_image(const Box& box, const ImageRecord& image);
-
 /// Runs the detector over a data set (evaluation mode, no gradient) and hands out what it predicts for the consensus in
 /// each image, in order, in the original frame. Broken images are left out. The module's mode is put back.
 void predict_all(DetectorHandle& detector, const Dataset& data, std::int64_t input_size, std::int64_t batch_size,

@@ -12,6 +12,7 @@
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "bdc/crowd/coco.h"
+#include "bdc/crowd/clip_to_image.h"
 #include "data/image_list.h"
 #include "data/open_data.h"
 #include "data/subset_data.h"
@@ -33,7 +34,7 @@ namespace {
 /// COCO file of them lists its images and classes by name, so that it can be judged against labels with other ids.
 void append_inside(const std::vector<Detection>& found, const ImageRecord& image, Targets& out) {
   for (const Detection& one : found) {
-    const Box inside = inside_image(one.box, image);
+    const Box inside = clip_to_image(one.box, image);
     if (!inside.valid()) continue;
     out.box.push_back(inside);
     out.score.push_back(one.score);
@@ -47,7 +48,7 @@ void append_inside(const std::vector<Detection>& found, const ImageRecord& image
 void append_inside(const DetectedBoxes& seen, const ImageRecord& image, Targets& out) {
   const auto J = static_cast<std::ptrdiff_t>(out.num_classes);
   for (std::size_t n = 0; n < seen.box.size(); ++n) {
-    const Box inside = inside_image(seen.box[n], image);
+    const Box inside = clip_to_image(seen.box[n], image);
     if (!inside.valid()) continue;
     out.box.push_back(inside);
     out.score.push_back(seen.score[n]);

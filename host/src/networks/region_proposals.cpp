@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "bdc/base/parallel.h"
+#include "bdc/crowd/clip_to_image.h"
 #include "data/batch.h"
 #include "data/box_map.h"
 #include "parts/proposal_network.h"
@@ -27,12 +28,10 @@ std::vector<parts::ImageSize> contents_of(const plugin::Images& images) {
 
 /// A box of the input in pixels of the image, to hundredths. Not valid when less than a pixel is left of it.
 Box in_image(const plugin::ImageMeta& meta, const float* xyxy) {
-  const Box b = unmap_box(meta.to_input.m, {xyxy[0], xyxy[1], xyxy[2], xyxy[3]});
-  const auto place = [](double at, std::int64_t size) {
-    return std::round(std::clamp(at, 0.0, static_cast<double>(size)) * 100) / 100;
-  };
-  const Box out{place(b.x1, meta.original_width), place(b.y1, meta.original_height), place(b.x2, meta.original_width),
-                place(b.y2, meta.original_height)};
+  const Box b = clip_to_size(unmap_box(meta.to_input.m, {xyxy[0], xyxy[1], xyxy[2], xyxy[3]}),
+                             static_cast<double>(meta.original_width), static_cast<double>(meta.original_height));
+  const auto hundredths = [](double at) { return std::round(at * 100) / 100; };
+  const Box out{hundredths(b.x1), hundredths(b.y1), hundredths(b.x2), hundredths(b.y2)};
   return out.width() >= 1 && out.height() >= 1 ? out : Box{};
 }
 

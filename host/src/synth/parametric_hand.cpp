@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bdc/crowd/clip_to_image.h"
 #include "synth/draws.h"
 #include "synth/random_box.h"
 
@@ -14,8 +15,7 @@ Box drawn(const Box& b, const SimulatedAnnotator& who, double width, double heig
   for (std::size_t c = 0; c < 4; ++c) error[c] = who.bias[c] + who.noise[c] * random.normal();
   const double cx = (b.x1 + b.x2) / 2 + b.width() * error[0], cy = (b.y1 + b.y2) / 2 + b.height() * error[1];
   const double w = b.width() * std::exp(error[2]), h = b.height() * std::exp(error[3]);
-  Box out{std::max(0.0, cx - w / 2), std::max(0.0, cy - h / 2), std::min(width, cx + w / 2),
-          std::min(height, cy + h / 2)};
+  Box out = clip_to_size({cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2}, width, height);
   if (!(out.width() >= 2)) out.x1 = std::clamp(out.x1, 0.0, width - 2), out.x2 = out.x1 + 2;
   if (!(out.height() >= 2)) out.y1 = std::clamp(out.y1, 0.0, height - 2), out.y2 = out.y1 + 2;
   return whole_pixels(out);

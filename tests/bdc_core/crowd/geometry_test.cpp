@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "bdc/crowd/clip_to_image.h"
+
 namespace {
 
 TEST(Geometry, GeneralisedIouIsIouMinusTheEmptyShareOfTheHull) {
@@ -20,6 +22,20 @@ TEST(Geometry, CentreFormAndBack) {
   EXPECT_EQ(center.w, 20);
   EXPECT_EQ(center.h, 40);
   EXPECT_EQ(bdc::to_corners(center), (bdc::Box{10, 20, 30, 60}));
+}
+
+TEST(Geometry, ClippingKeepsThePartInsideAndLeavesNothingOfABoxOutside) {
+  bdc::ImageRecord image;
+  const bdc::Box box{-5, 10, 50, 90};
+  EXPECT_EQ(bdc::clip_to_image(box, image), box) << "no size, nothing to clip";
+  image.width = 40;
+  image.height = 80;
+  EXPECT_EQ(bdc::clip_to_image(box, image), (bdc::Box{0, 10, 40, 80}));
+  EXPECT_EQ(bdc::clip_to_image({1, 2, 3, 4}, image), (bdc::Box{1, 2, 3, 4}));
+  for (const bdc::Box& outside : {bdc::Box{-9, 1, -2, 5}, bdc::Box{40, 1, 44, 5}, bdc::Box{1, 81, 5, 90}}) {
+    EXPECT_FALSE(bdc::clip_to_image(outside, image).valid());
+  }
+  EXPECT_FALSE(bdc::clip_to_size(box, 0, 0).valid());
 }
 
 }  // namespace
