@@ -3,8 +3,8 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
+#include "bdc/base/now_seconds.h"
 #include "engine/require_finite.h"
-#include "show/progress.h"
 
 namespace bdc::host {
 

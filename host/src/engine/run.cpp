@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "bdc/base/atomic_file.h"
+#include "bdc/base/now_seconds.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "data/open_data.h"

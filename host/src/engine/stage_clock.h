@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "show/progress.h"
+#include "bdc/base/now_seconds.h"
 
 namespace bdc::host {
 

@@ -8,11 +8,12 @@
 #include <map>
 #include <set>
 
+#include "bdc/base/now_seconds.h"
 #include "bdc/base/table.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
-#include "bdc/crowd/coco.h"
 #include "bdc/crowd/clip_to_image.h"
+#include "bdc/crowd/coco.h"
 #include "data/image_list.h"
 #include "data/open_data.h"
 #include "data/subset_data.h"

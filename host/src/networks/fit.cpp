@@ -7,13 +7,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "bdc/base/now_seconds.h"
 #include "bdc/base/random.h"
 #include "bdc/base/table.h"
 #include "bdc/base/user_error.h"
 #include "engine/optimizer.h"
 #include "engine/read_weights.h"
 #include "engine/schedule.h"
-#include "show/progress.h"
 
 namespace bdc::host {
 namespace {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <thread>
 
+#include "bdc/base/now_seconds.h"
 #include "bdc/base/user_error.h"
 
 namespace bdc::host {
@@ -47,17 +48,12 @@ Child start_child(const std::filesystem::path& file, const Json& options) {
   return {pid, ends[0]};
 }
 
-/// Seconds since some moment.
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 /// Waits for a child to end. Returns false when time was up.
 bool wait_for(pid_t pid, double until, int& status) {
   for (;;) {
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
     if (ended == pid || (ended < 0 && errno != EINTR)) return true;
-    if (now() >= until) return false;
+    if (now_seconds() >= until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
@@ -66,7 +62,7 @@ bool wait_for(pid_t pid, double until, int& status) {
 bool read_all(int fd, double until, std::string& into) {
   char buffer[4096];
   for (;;) {
-    const double left = until - now();
+    const double left = until - now_seconds();
     if (left <= 0) return false;
     pollfd waiting{fd, POLLIN, 0};
     const int ready = ::poll(&waiting, 1, static_cast<int>(std::min(left, 3600.0) * 1000) + 1);
@@ -105,7 +101,7 @@ int Diagnosis::exit_code() const {
 Diagnosis examine(const std::filesystem::path& file, const Json& options, double timeout_seconds) {
   const Child child = start_child(file, options);
   std::string output;
-  const double until = now() + timeout_seconds;
+  const double until = now_seconds() + timeout_seconds;
   bool in_time = read_all(child.output, until, output);
   ::close(child.output);
   int status = 0;

@@ -3,17 +3,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 
-namespace bdc::host {
+#include "bdc/base/now_seconds.h"
 
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+namespace bdc::host {
 
 std::string clock_text(double seconds) {
   const auto total = static_cast<long>(std::lround(std::fmax(0, std::fmin(seconds, 1e9))));

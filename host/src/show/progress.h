@@ -36,8 +36,6 @@ class Progress {
 /// begin + detail + end, without the detail where that is wider than `width`, and then cut off there.
 [[nodiscard]] std::string fitted(const std::string& begin, const std::string& detail, const std::string& end,
                                  std::size_t width);
-/// Seconds since some fixed moment.
-[[nodiscard]] double now_seconds();
 /// "1:05" or "2:03:09".
 [[nodiscard]] std::string clock_text(double seconds);
 /// What the process holds in memory now: "812 MB"; "" where the system does not tell.

@@ -11,6 +11,7 @@
 #include <limits>
 #include <set>
 
+#include "bdc/base/now_seconds.h"
 #include "bdc/base/user_error.h"
 #include "data/crowd_shapes.h"
 #include "data/shapes.h"

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "bdc/base/atomic_file.h"
+#include "bdc/base/now_seconds.h"
 #include "bdc/base/table.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"

@@ -5,6 +5,7 @@
 
 #include "bdc/base/atomic_file.h"
 #include "bdc/base/error.h"
+#include "bdc/base/now_seconds.h"
 #include "bdc/base/table.h"
 #include "bdc/base/user_error.h"
 #include "cli/open_engine.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "bdc/base/now_seconds.h"
 #include "bdc/base/table.h"
 
 namespace bdc::host {

@@ -1,11 +1,11 @@
 #include "studio/experiment/run_cell.h"
 
 #include "bdc/base/atomic_file.h"
+#include "bdc/base/now_seconds.h"
 #include "bdc/base/user_error.h"
 #include "bdc/learn/learners.h"
 #include "bdc/metrics/aggregation_ap.h"
 #include "files/metrics_log.h"
-#include "show/progress.h"
 #include "studio/experiment/cell_data.h"
 #include "studio/experiment/child_step.h"
 #include "studio/experiment/network_crowd.h"
