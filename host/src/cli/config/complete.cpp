@@ -19,22 +19,22 @@ Json layered(const Json& registry, const Json& config) {
 }
 
 template <class Value>
-void fill(Json& at, const Value& value) {
+void set_if_null(Json& at, const Value& value) {
   if (at.is_null()) at = value;
 }
 
 /// What the detector recommends in the place of every null.
 void fill_recommended(Json& config, const plugin::DetectorInfo& info) {
   Json &train = config["train"], &evaluate = config["evaluate"];
-  fill(train["batch_size"], info.optimizer.batch_size);
-  fill(train["input_size"], info.input_size);
-  fill(train["optimizer"], info.optimizer.kind);
-  fill(train["learning_rate"], info.optimizer.learning_rate);
-  fill(train["momentum"], info.optimizer.momentum);
-  fill(train["weight_decay"], info.optimizer.weight_decay);
-  fill(evaluate["min_score"], info.detections.min_score);
-  fill(evaluate["nms_iou"], info.detections.nms_iou);
-  fill(evaluate["max_per_image"], info.detections.max_per_image);
+  set_if_null(train["batch_size"], info.optimizer.batch_size);
+  set_if_null(train["input_size"], info.input_size);
+  set_if_null(train["optimizer"], info.optimizer.kind);
+  set_if_null(train["learning_rate"], info.optimizer.learning_rate);
+  set_if_null(train["momentum"], info.optimizer.momentum);
+  set_if_null(train["weight_decay"], info.optimizer.weight_decay);
+  set_if_null(evaluate["min_score"], info.detections.min_score);
+  set_if_null(evaluate["nms_iou"], info.detections.nms_iou);
+  set_if_null(evaluate["max_per_image"], info.detections.max_per_image);
 }
 
 void check_input_size(const Json& config, const plugin::DetectorInfo& info) {
@@ -88,6 +88,19 @@ const PluginEntry& detector_entry(const Json& config, const Catalog& catalog) {
   return catalog.find(name, Catalog::Kind::detector);
 }
 
+/// A complete config, of this detector and these hooks, as the engine takes it.
+RunConfig typed(const Json& config, const plugin::DetectorInfo& info, const std::vector<plugin::HookInfo>& hooks) {
+  RunConfig out = settings_of(config);
+  out.plugin.options = check_options(info.options, config["plugin"]["options"], "plugin.options");
+  for (std::size_t n = 0; n < hooks.size(); ++n) {
+    const Json& hook = config["hooks"][n];
+    out.hooks.push_back({hooks[n].name, hook["priority"].get<int>(),
+                         check_options(hooks[n].options, hook["options"], "hooks." + hooks[n].name + ".options")});
+    if (hooks[n].needs_annotators) give_shapes_a_crowd(out);
+  }
+  return out;
+}
+
 }  // namespace
 
 void give_shapes_a_crowd(RunConfig& config) {
@@ -100,7 +113,7 @@ void give_shapes_a_crowd(RunConfig& config) {
   crowd.random = 1;
 }
 
-Json complete_config(Json config, const Catalog& catalog, const std::vector<ConfigLayer>& layers) {
+CompleteConfig complete_config(Json config, const Catalog& catalog, const std::vector<ConfigLayer>& layers) {
   const PluginEntry& entry = detector_entry(config, catalog);
   const plugin::DetectorInfo info = LoadedPlugin::load(entry.file).detector_info();
   check_registered(info.options, entry);
@@ -125,22 +138,16 @@ Json complete_config(Json config, const Catalog& catalog, const std::vector<Conf
     hooks.push_back(about);
   }
   check_one_replaces_targets(hooks);
-  return config;
+  RunConfig settings = typed(config, info, hooks);
+  return {std::move(config), std::move(settings)};
 }
 
-RunConfig to_run_config(const Json& given, const Catalog& catalog) {
-  Json config = given;
+RunConfig to_run_config(Json config, const Catalog& catalog) {
   const plugin::DetectorInfo info = LoadedPlugin::load(detector_entry(config, catalog).file).detector_info();
   fill_recommended(config, info);
-  RunConfig out = settings_of(config);
-  out.plugin.options = check_options(info.options, config["plugin"]["options"], "plugin.options");
-  for (const Json& hook : config["hooks"]) {
-    const plugin::HookInfo about = find_hook(hook["name"].get<std::string>(), catalog).info;
-    out.hooks.push_back({about.name, hook["priority"].get<int>(),
-                         check_options(about.options, hook["options"], "hooks." + about.name + ".options")});
-    if (about.needs_annotators) give_shapes_a_crowd(out);
-  }
-  return out;
+  std::vector<plugin::HookInfo> hooks;
+  for (const Json& hook : config["hooks"]) hooks.push_back(find_hook(hook["name"].get<std::string>(), catalog).info);
+  return typed(config, info, hooks);
 }
 
 }  // namespace bdc::host

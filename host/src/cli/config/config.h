@@ -32,17 +32,4 @@ struct ConfigLayer {
 /// A complete config with --set changes. A run's own config may lack keys that are newer than it: they get defaults.
 [[nodiscard]] Json with_sets(const Json& config, const std::vector<std::string>& sets);
 
-/// The value at a dotted path of a resolved config. The path must exist.
-template <class T>
-[[nodiscard]] T config_value(const Json& config, const std::string& path) {
-  const Json* at = &config;
-  std::size_t from = 0;
-  while (from <= path.size()) {
-    const std::size_t dot = std::min(path.find('.', from), path.size());
-    at = &at->at(path.substr(from, dot - from));
-    from = dot + 1;
-  }
-  return at->get<T>();
-}
-
 }  // namespace bdc::host

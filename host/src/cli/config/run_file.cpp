@@ -1,7 +1,6 @@
 #include "cli/config/run_file.h"
 
 #include "bdc/base/user_error.h"
-#include "cli/config/complete.h"
 
 namespace bdc::host {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/config/config.h"
+#include "cli/config/complete.h"
 #include "engine_api/engine.h"
 #include "plugins/catalog.h"
 
@@ -12,7 +12,7 @@ namespace bdc::host {
 
 /// How --resume goes on with a run.
 struct ResumedConfig {
-  Json config;                     ///< as the run began; complete
+  CompleteConfig config;           ///< as the run began
   std::vector<std::string> notes;  ///< what the user should know
 };
 

@@ -171,7 +171,7 @@ plugin::OptionValue option_value(const char* value) {
 }
 
 template <class Kind>
-void fill(Kind& member, const Json& value) {
+void set_member(Kind& member, const Json& value) {
   if constexpr (IsOptional<Kind>::value) {
     member.reset();
     if (!value.is_null()) member = value.get<typename Kind::value_type>();
@@ -183,49 +183,30 @@ void fill(Kind& member, const Json& value) {
 std::vector<ConfigKey> make_keys() {
   std::vector<ConfigKey> keys;
   keys.push_back({string_option("plugin.name", "", "the detector; see `bdc-host plugins list`"), false, PathKind::none,
-                  [](RunConfig& config, const Json& value) { fill(config.plugin.name, value); }});
+                  [](RunConfig& config, const Json& value) { set_member(config.plugin.name, value); }});
 #define BDC_ROW(kind, name, start, help, ...)                                                                   \
   {                                                                                                             \
     const Limits allowed = limits(__VA_ARGS__);                                                                 \
-    keys.push_back({{BDC_PREFIX #name, option_value(start), help, allowed.low, allowed.high, allowed.choices},  \
+    keys.push_back({{prefix + #name, option_value(start), help, allowed.low, allowed.high, allowed.choices},    \
                     IsOptional<kind>::value,                                                                    \
                     path_kind(#kind),                                                                           \
-                    [](RunConfig& config, const Json& given) { fill<kind>(config.BDC_SECTION.name, given); }}); \
+                    [of](RunConfig& config, const Json& given) { set_member<kind>(of(config).name, given); }}); \
   }
-#define BDC_PREFIX "data."
-#define BDC_SECTION data
-  BDC_DATA_KEYS(BDC_ROW)
-#undef BDC_PREFIX
-#undef BDC_SECTION
-#define BDC_PREFIX "data.shapes."
-#define BDC_SECTION data.shapes
-  BDC_SHAPES_KEYS(BDC_ROW)
-#undef BDC_PREFIX
-#undef BDC_SECTION
-#define BDC_PREFIX "data.shapes.crowd."
-#define BDC_SECTION data.shapes.crowd
-  BDC_CROWD_KEYS(BDC_ROW)
-#undef BDC_PREFIX
-#undef BDC_SECTION
-#define BDC_PREFIX "train."
-#define BDC_SECTION train
-  BDC_TRAIN_KEYS(BDC_ROW)
-#undef BDC_PREFIX
-#undef BDC_SECTION
-#define BDC_PREFIX "train.augment."
-#define BDC_SECTION train.augment
-  BDC_AUGMENT_KEYS(BDC_ROW)
-#undef BDC_PREFIX
-#undef BDC_SECTION
-#define BDC_PREFIX "evaluate."
-#define BDC_SECTION evaluate
-  BDC_EVALUATE_KEYS(BDC_ROW)
-#undef BDC_PREFIX
-#undef BDC_SECTION
-#define BDC_PREFIX "output."
-#define BDC_SECTION output
-  BDC_OUTPUT_KEYS(BDC_ROW)
-#undef BDC_PREFIX
+#define BDC_SECTION(path, KEYS)                       \
+  {                                                   \
+    const std::string prefix = #path ".";             \
+    const auto of = [](RunConfig & config) -> auto& { \
+      return config.path;                             \
+    };                                                \
+    KEYS(BDC_ROW)                                     \
+  }
+  BDC_SECTION(data, BDC_DATA_KEYS)
+  BDC_SECTION(data.shapes, BDC_SHAPES_KEYS)
+  BDC_SECTION(data.shapes.crowd, BDC_CROWD_KEYS)
+  BDC_SECTION(train, BDC_TRAIN_KEYS)
+  BDC_SECTION(train.augment, BDC_AUGMENT_KEYS)
+  BDC_SECTION(evaluate, BDC_EVALUATE_KEYS)
+  BDC_SECTION(output, BDC_OUTPUT_KEYS)
 #undef BDC_SECTION
 #undef BDC_ROW
   return keys;
@@ -268,7 +249,7 @@ void check_layer(const Json& layer, const std::string& source) {
 
 RunConfig settings_of(const Json& config) {
   RunConfig out;
-  for (const ConfigKey& key : config_keys()) key.fill(out, value_at(config, key.spec.name));
+  for (const ConfigKey& key : config_keys()) key.set(out, value_at(config, key.spec.name));
   return out;
 }
 

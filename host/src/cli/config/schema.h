@@ -18,7 +18,7 @@ struct ConfigKey {
   plugin::OptionSpec spec;
   bool from_plugin = false;  ///< null (the default) means: what the plugin recommends
   PathKind path = PathKind::none;
-  std::function<void(RunConfig&, const Json&)> fill;  ///< puts a checked value into the member that the key stands for
+  std::function<void(RunConfig&, const Json&)> set;  ///< puts a checked value into the member that the key stands for
 };
 
 /// Every key but two that have a shape of their own: "plugin.options" (an object, checked against the plugin's schema)

@@ -48,7 +48,7 @@ void add_config(Command& program) {
     Json config = resolve_config(full, &layers);
     if (!config["plugin"]["name"].get<std::string>().empty()) {
       if (!catalog) catalog = Catalog::read(*search);
-      config = complete_config(std::move(config), *catalog, layers);
+      config = complete_config(std::move(config), *catalog, layers).json;
     }
     std::cout << config.dump(2) << "\n";
     return 0;

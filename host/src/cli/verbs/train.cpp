@@ -142,7 +142,7 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
   require_engine();
   const Catalog catalog = Catalog::read(search);
   std::optional<std::filesystem::path> resume;
-  Json config;
+  CompleteConfig config;
   std::vector<std::string> notes;
   if (!flags.resume.empty() && flags.dry_run) {
     throw UserError(ExitCode::usage, "--dry-run shows a new run; leave out --resume");
@@ -162,12 +162,12 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
     const std::string demo = use_demo_config(request, catalog);
     if (!demo.empty()) notes.push_back(demo);
     std::vector<ConfigLayer> layers;
-    config = resolve_config(request, &layers);
-    config = with_absolute_paths(complete_config(std::move(config), catalog, layers));
+    Json resolved = resolve_config(request, &layers);
+    config = complete_config(with_absolute_paths(std::move(resolved)), catalog, layers);
   }
   if (flags.dry_run) {
     Progress silent(flags.json || flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
-    const RunPlan plan = open_engine().plan(to_run_config(config, catalog), catalog, silent);
+    const RunPlan plan = open_engine().plan(config.settings, catalog, silent);
     if (flags.json) {
       std::cout << json_plan(plan).dump(2) << "\n";
     } else {
@@ -181,7 +181,7 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
   for (const auto& note : notes) progress.line(note);
   const RunReport report =
-      open_engine().train({to_run_config(config, catalog), config.dump(2), resume}, catalog, progress, stop_asked);
+      open_engine().train({config.settings, config.json.dump(2), resume}, catalog, progress, stop_asked);
   if (flags.json) {
     std::cout << json_report(report).dump(2) << "\n";
   } else if (!flags.quiet) {
