@@ -3,10 +3,11 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
-#include <algorithm>
+#include <numeric>
 
 #include "bdc/crowd/clip_to_image.h"
 #include "bdc/metrics/aggregation_ap.h"
+#include "data/in_batches.h"
 #include "data/loader.h"
 
 namespace bdc::host {
@@ -32,16 +33,13 @@ void for_each_batch(DetectorHandle& detector, const Dataset& data, std::int64_t 
                     const std::function<void(const plugin::Activations&, const Batch&)>& work) {
   torch::NoGradGuard no_grad;
   const EvaluationMode mode(detector.module());
-  std::vector<std::vector<std::int64_t>> lists;
-  for (std::int64_t from = 0; from < data.size(); from += batch_size) {
-    lists.emplace_back();
-    for (std::int64_t i = from; i < std::min(from + batch_size, data.size()); ++i) lists.back().push_back(i);
-  }
+  std::vector<std::int64_t> all(static_cast<std::size_t>(data.size()));
+  std::iota(all.begin(), all.end(), std::int64_t{0});
   LoaderSettings loading;
   loading.input_size = input_size;
   loading.batch.with_targets = loading.batch.with_crowd = false;
   loading.workers = 1;
-  BatchLoader loader(data, std::move(lists), loading);
+  BatchLoader loader(data, in_batches(all, batch_size), loading);
   while (const auto batch = loader.next()) work(*detector.forward(batch->images), *batch);
 }
 

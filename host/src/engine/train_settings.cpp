@@ -3,9 +3,9 @@
 #include <torch/nn.h>
 
 #include <algorithm>
-#include <numeric>
 
-#include "bdc/base/random.h"
+#include "bdc/base/shuffle.h"
+#include "data/in_batches.h"
 #include "data/open_data.h"
 
 namespace bdc::host {
@@ -46,26 +46,12 @@ std::int64_t TrainSettings::steps_per_epoch(std::int64_t images) const {
 }
 
 std::vector<std::int64_t> epoch_order(std::uint64_t seed, std::int64_t epoch, std::int64_t count) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  Random random(seed, 3, static_cast<std::uint64_t>(epoch));
-  for (std::size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
-  }
-  return order;
+  return shuffled(count, Random(seed, 3, static_cast<std::uint64_t>(epoch)));
 }
 
 std::vector<std::vector<std::int64_t>> epoch_batches(const TrainSettings& settings, std::int64_t epoch,
                                                      std::int64_t images) {
-  const auto order = epoch_order(settings.seed, epoch, images);
-  const auto size = static_cast<std::size_t>(settings.batch_size);
-  std::vector<std::vector<std::int64_t>> out;
-  for (std::size_t from = 0; from < order.size(); from += size) {
-    const std::size_t to = std::min(order.size(), from + size);
-    out.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(from),
-                     order.begin() + static_cast<std::ptrdiff_t>(to));
-  }
-  return out;
+  return in_batches(epoch_order(settings.seed, epoch, images), settings.batch_size);
 }
 
 double TrainSettings::learning_rate_at(std::int64_t step, std::int64_t images) const {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "bdc/base/now_seconds.h"
-#include "bdc/base/random.h"
+#include "bdc/base/shuffle.h"
 #include "bdc/base/table.h"
 #include "bdc/base/user_error.h"
+#include "data/in_batches.h"
 #include "engine/optimizer.h"
 #include "engine/read_weights.h"
 #include "engine/schedule.h"
@@ -21,19 +21,10 @@ namespace {
 constexpr std::uint64_t kOrderStream = 13;
 
 /// Batches of one epoch. None has a single item, which batch norm cannot learn from.
-std::vector<std::vector<std::int64_t>> batches_of(std::int64_t items, std::int64_t size, Random random) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(items));
-  std::iota(order.begin(), order.end(), std::int64_t{0});
-  for (std::size_t n = order.size(); n-- > 1;) {
-    std::swap(order[n], order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(n + 1)))]);
-  }
+std::vector<std::vector<std::int64_t>> batches_of(std::int64_t items, std::int64_t size, const Random& random) {
+  std::vector<std::int64_t> order = shuffled(items, random);
   if (items == 1) order.push_back(0);
-  std::vector<std::vector<std::int64_t>> out;
-  for (std::size_t from = 0; from < order.size(); from += static_cast<std::size_t>(size)) {
-    const std::size_t to = std::min(order.size(), from + static_cast<std::size_t>(size));
-    out.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(from),
-                     order.begin() + static_cast<std::ptrdiff_t>(to));
-  }
+  std::vector<std::vector<std::int64_t>> out = in_batches(order, size);
   if (out.size() > 1 && out.back().size() == 1) {
     out[out.size() - 2].push_back(out.back()[0]);
     out.pop_back();

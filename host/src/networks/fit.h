@@ -27,10 +27,12 @@ struct NetworkProgress {
   }
 };
 
-/// Trains a module that stands on its device on `items` things, in an order drawn anew every epoch. loss_of: the
-/// differentiable loss of a batch of them, at least two. The learning rate warms up over 20 steps, or a tenth of all if
-/// that is less. `name` stands in progress and messages. All randomness comes from `seed` and LibTorch's default
-/// generator. Throws UserError (exit 9) when the loss is not finite.
+/// Trains a network of a simulated annotator: a module that stands on its device on `items` things, in an order drawn
+/// anew every epoch. Order, batches, optimiser and learning rate are those of the engine; its loop (engine/loop.h) is
+/// not, because there is no detector, no hook, no evaluation and nothing to resume here. loss_of: the differentiable
+/// loss of a batch of them, at least two. The learning rate warms up over 20 steps, or a tenth of all if that is less.
+/// `name` stands in progress and messages. All randomness comes from `seed` and LibTorch's default generator. Throws
+/// UserError (exit 9) when the loss is not finite.
 void fit(torch::nn::Module& module, const NetworkTraining& how, std::int64_t items, std::uint64_t seed,
          const std::string& name, const std::function<torch::Tensor(const std::vector<std::int64_t>&)>& loss_of,
          const NetworkProgress& progress);

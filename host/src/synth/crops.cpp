@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "bdc/base/error.h"
-#include "bdc/base/random.h"
+#include "bdc/base/shuffle.h"
+#include "bdc/crowd/clip_to_image.h"
 
 namespace bdc::host {
 namespace {
@@ -16,8 +16,7 @@ constexpr double kShrink = 0.95, kSmallest = 4;
 
 /// The part of a box inside the image; not valid when less than a pixel is left.
 Box inside(const Box& b, const ImageRecord& image) {
-  const Box out{std::max(0.0, b.x1), std::max(0.0, b.y1), std::min<double>(image.width, b.x2),
-                std::min<double>(image.height, b.y2)};
+  const Box out = clip_to_size(b, image.width, image.height);
   return out.width() >= 1 && out.height() >= 1 ? out : Box{};
 }
 
@@ -72,16 +71,11 @@ CropSets make_crops(const CrowdData& truth, const CropSettings& settings) {
     throw DataError("networks: expected at least two images with true objects to learn from and to measure on, found " +
                     std::to_string(images) + " images with " + std::to_string(sizes.size()) + " objects");
   }
-  std::vector<std::size_t> order(images);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  Random random(settings.seed, kSplitStream, 0);
-  for (std::size_t n = images - 1; n > 0; --n) {
-    std::swap(order[n], order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(n + 1)))]);
-  }
+  const auto order = shuffled(static_cast<std::int64_t>(images), Random(settings.seed, kSplitStream, 0));
   const auto count = static_cast<std::size_t>(std::clamp<double>(
       std::round(settings.held_out * static_cast<double>(images)), 1, static_cast<double>(images - 1)));
   std::vector<char> is_held_out(images, 0);
-  for (std::size_t n = 0; n < count; ++n) is_held_out[order[n]] = 1;
+  for (std::size_t n = 0; n < count; ++n) is_held_out[static_cast<std::size_t>(order[n])] = 1;
   CropSets out;
   for (std::size_t i = 0; i < images; ++i) {
     auto& set = is_held_out[i] ? out.held_out : out.train;
