@@ -5,6 +5,7 @@
 //   bdc-bench <name> ...      the workloads whose names contain one of the words
 // Options: --threads N (default 1), --repeat N (default 5; the best time counts), --reference FILE.
 // Every workload runs in a process of its own, so that its peak memory is its own.
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,10 +28,11 @@
 #include "bdc/learn/learners.h"
 #include "bdc/metrics/coco_eval.h"
 #include "sim_crowd.h"
+#include "sim_detections.h"
 
 namespace {
 
-using bdc::SimulatedCrowd;
+using bdc::BenchCrowd;
 using bdc::SimulatedCrowdOptions;
 
 struct Settings {
@@ -60,6 +62,12 @@ Times best_of(int repeat, const std::function<void()>& work) {
     best.wall = std::min(best.wall, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
   return best;
+}
+
+/// The peak of memory counts from here: what simulating the data took is given back.
+void forget_peak() {
+  malloc_trim(0);
+  std::ofstream("/proc/self/clear_refs") << 5;
 }
 
 /// What a workload reports from its own process.
@@ -98,7 +106,7 @@ Report in_own_process(const std::function<Report()>& work, double& peak_mb) {
   return report;
 }
 
-bdc::ImagePredictions predictions_of(const SimulatedCrowd& s, std::size_t i) {
+bdc::ImagePredictions predictions_of(const BenchCrowd& s, std::size_t i) {
   const std::size_t first = s.predictions.begin[i];
   return {{s.predictions.box.data() + first, s.predictions.begin[i + 1] - first},
           s.predictions.class_probs.data() + first * s.crowd.classes.size()};
@@ -107,7 +115,8 @@ bdc::ImagePredictions predictions_of(const SimulatedCrowd& s, std::size_t i) {
 /// One step: match and aggregate every image, update every annotator, read the targets.
 Report bdc_step(SimulatedCrowdOptions options, bool paper, const Settings& settings) {
   options.with_truth = false;
-  const SimulatedCrowd s = bdc::simulate_crowd(options);
+  const BenchCrowd s = bdc::simulate_crowd(options);
+  forget_peak();
   const std::size_t images = s.crowd.images.size();
   std::vector<std::int32_t> room(images);
   for (std::size_t i = 0; i < images; ++i) {
@@ -139,7 +148,8 @@ Report method(const SimulatedCrowdOptions& options, const char* name, const std:
               const Settings& settings) {
   SimulatedCrowdOptions without = options;
   without.with_predictions = without.with_truth = false;
-  const SimulatedCrowd s = bdc::simulate_crowd(without);
+  const BenchCrowd s = bdc::simulate_crowd(without);
+  forget_peak();
   const auto chosen = bdc::make_learner(name, values);
   bdc::FitInput input;
   input.crowd = &s.crowd;
@@ -244,7 +254,7 @@ void print_growth(const char* what, const std::vector<std::pair<int, std::functi
 
 /// The same annotations spread over more annotators.
 SimulatedCrowdOptions spread(SimulatedCrowdOptions options, int factor) {
-  for (bdc::SkillGroup& group : options.groups) {
+  for (bdc::host::GroupSpec& group : options.groups) {
     group.annotators *= factor;
     group.coverage /= factor;
   }
@@ -296,9 +306,10 @@ void run_many(const Settings& settings, const std::string& only) {
   SimulatedCrowdOptions o;
   o.images = 100000;
   o.classes = 80;
-  o.groups = {{bdc::SkillGroup::kExpert, 5000, 8.5e-5},
-              {bdc::SkillGroup::kAverage, 70000, 8.5e-5},
-              {bdc::SkillGroup::kPoor, 25000, 8.5e-5}};
+  const auto group = [](const char* skill, int annotators, double coverage) {
+    return bdc::host::GroupSpec{skill, annotators, coverage, bdc::host::skill_numbers(skill)};
+  };
+  o.groups = {group("expert", 5000, 9e-5), group("average", 70000, 8e-5), group("poor", 25000, 1e-4)};
   o.with_predictions = false;
   Settings once = settings;
   once.repeat = 1;

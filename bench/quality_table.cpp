@@ -17,7 +17,7 @@
 #include "bdc/crowd/crowd_io.h"
 #include "bdc/learn/learners.h"
 #include "bdc/metrics/aggregation_ap.h"
-#include "simulated_case.h"
+#include "sim_crowd.h"
 
 namespace {
 
@@ -71,7 +71,7 @@ struct Ap {
   double ap50 = 0, ap75 = 0, ap = 0;
 };
 
-Ap run(bdc::Learner& method, const bdc::TableCase& data, bool with_detector, int threads) {
+Ap run(bdc::Learner& method, const bdc::BenchCrowd& data, bool with_detector, int threads) {
   bdc::FitInput input;
   input.crowd = &data.crowd;
   input.predictions = with_detector ? &data.predictions : nullptr;
@@ -93,9 +93,8 @@ struct Row {
 std::vector<Row> table_rows(const Settings& s) {
   std::vector<Row> rows;
   for (const std::string& rounds : s.rounds) {
-    rows.push_back({"absence_aware, " + rounds + " rounds",
-                    "bdc",
-                    {{"profile", "absence_aware"}, {"max_rounds", rounds}, {"tolerance", "0"}}});
+    rows.push_back(
+        {"absence_aware, " + rounds + " rounds", "absence_aware", {{"max_rounds", rounds}, {"tolerance", "0"}}});
   }
   if (!rows.empty()) return rows;
   for (const std::string& name : s.methods) {
@@ -111,7 +110,7 @@ std::vector<Row> table_rows(const Settings& s) {
 }
 
 bool uses_predictions(const Row& row) {
-  return row.method == "bdc";
+  return bdc::learner_traits(row.method).uses_detections;
 }
 
 void simulated_table(const Settings& s) {
@@ -122,7 +121,10 @@ void simulated_table(const Settings& s) {
   for (const std::string& preset : s.presets) {
     std::vector<std::vector<Ap>> without(rows.size()), with(rows.size());
     for (int seed = s.first_seed; seed <= s.last_seed; ++seed) {
-      const bdc::TableCase data = bdc::simulated_case(preset, s.images, static_cast<std::uint64_t>(seed));
+      bdc::SimulatedCrowdOptions options = bdc::simulated_preset(preset);
+      options.images = s.images;
+      options.seed = static_cast<std::uint64_t>(seed);
+      const bdc::BenchCrowd data = bdc::simulate_crowd(options);
       for (std::size_t r = 0; r < rows.size(); ++r) {
         const auto method = bdc::make_learner(rows[r].method, rows[r].options);
         without[r].push_back(run(*method, data, false, s.threads));
@@ -158,7 +160,7 @@ void simulated_table(const Settings& s) {
 }
 
 void real_table(const Settings& s) {
-  bdc::TableCase data;
+  bdc::BenchCrowd data;
   data.crowd = bdc::read_crowd({s.crowd});
   bdc::attach_truth(data.crowd, s.truth);
   std::printf("| method | AP50/AP75/AP |\n|---|---|\n");

@@ -6,43 +6,28 @@
 
 #include "bdc/crowd/crowd_data.h"
 #include "bdc/crowd/predictions.h"
-#include "bdc/metrics/coco_eval.h"
+#include "synth/crowd_spec.h"
 
 namespace bdc {
-
-/// Annotators of one skill: how many, and the share of images they see.
-struct SkillGroup {
-  enum Skill { kExpert, kAverage, kPoor, kRandom } skill;
-  int annotators;
-  double coverage;
-};
 
 struct SimulatedCrowdOptions {
   int images = 1000;
   int classes = 20;
-  double objects_per_image = 2.5;
-  std::vector<SkillGroup> groups;
+  std::vector<host::GroupSpec> groups;
   std::uint64_t seed = 1;
   bool with_predictions = true;
   bool with_truth = true;
 };
 
-/// "voc-full", "voc-mix", "coco-mix" or "noisy". Throws std::invalid_argument otherwise.
+/// A crowd preset of `bdc-host synth` with the number of classes of its data. Throws UserError for another name.
 [[nodiscard]] SimulatedCrowdOptions simulated_preset(const std::string& name);
 
-/// Scenes, annotators who miss, invent, confuse classes and draw with noise and a bias of their own, and a detector.
-struct SimulatedCrowd {
+/// Random scenes, the annotators of `bdc-host synth` (host/src/synth has the rules by which they err), and a detector.
+/// An image that nobody would see is given to one annotator.
+struct BenchCrowd {
   CrowdData crowd;  ///< with assignments; boxes in whole pixels
   Predictions predictions;
 };
-[[nodiscard]] SimulatedCrowd simulate_crowd(const SimulatedCrowdOptions& options);
-
-/// Detections and truth for COCO evaluation: `detections` boxes per image, a third of them near an object.
-struct SimulatedDetections {
-  std::vector<CocoDetection> detections;
-  std::vector<CocoTruth> truth;
-};
-[[nodiscard]] SimulatedDetections simulate_detections(int images, int classes, int objects, int detections,
-                                                      std::uint64_t seed);
+[[nodiscard]] BenchCrowd simulate_crowd(const SimulatedCrowdOptions& options);
 
 }  // namespace bdc

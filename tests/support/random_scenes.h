@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "bdc/base/random.h"
 #include "bdc/crowd/crowd_data.h"
@@ -11,8 +12,12 @@ namespace bdc::test {
 /// Images of 300 to 500 pixels with 1 to 4 true boxes of 8 to 60 % of the edges, classes evenly; nobody annotated them.
 inline CrowdData random_scenes(std::size_t images, std::size_t classes, std::uint64_t seed) {
   CrowdData data;
-  for (std::size_t j = 0; j < classes; ++j)
-    data.classes.push_back({{std::to_string(j), true}, "class" + std::to_string(j)});
+  for (std::size_t j = 0; j < classes; ++j) {
+    ClassRecord record;
+    record.id = {std::to_string(j), true};
+    record.name = "class" + record.id.text;
+    data.classes.push_back(std::move(record));
+  }
   Random random(seed);
   for (std::size_t i = 0; i < images; ++i) {
     ImageRecord image;
