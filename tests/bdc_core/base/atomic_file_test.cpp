@@ -10,27 +10,27 @@ namespace {
 namespace fs = std::filesystem;
 using bdc::AtomicFile;
 using bdc::AtomicFolder;
-using bdc::test::read_text;
-using bdc::test::TempFolder;
+using bdc::test::read_file;
+using bdc::test::TemporaryFolder;
 
 std::size_t entries(const std::string& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
 TEST(AtomicFile, AppearsWithCommitAndReplacesTheOldOne) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("a.txt", "old");
   AtomicFile file(folder / "a.txt");
   file.stream() << std::string(1 << 20, 'x');
   file.stream().flush();
-  EXPECT_EQ(read_text(folder / "a.txt"), "old");
+  EXPECT_EQ(read_file(folder / "a.txt"), "old");
   file.commit();
-  EXPECT_EQ(read_text(folder / "a.txt").size(), std::size_t{1} << 20);
+  EXPECT_EQ(read_file(folder / "a.txt").size(), std::size_t{1} << 20);
   EXPECT_EQ(entries(folder.path()), 1U);
 }
 
 TEST(AtomicFile, LeavesNothingWithoutCommit) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   {
     AtomicFile file(folder / "a.txt");
     file.stream() << "half";
@@ -48,7 +48,7 @@ TEST(AtomicFile, AMissingFolderIsNamed) {
 }
 
 TEST(AtomicFile, AFailedStreamIsAnErrorAndLeavesTheOldFile) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("a.txt", "old");
   {
     AtomicFile file(folder / "a.txt");
@@ -56,12 +56,12 @@ TEST(AtomicFile, AFailedStreamIsAnErrorAndLeavesTheOldFile) {
     file.stream().setstate(std::ios::badbit);
     EXPECT_THROW(file.commit(), std::system_error);
   }
-  EXPECT_EQ(read_text(folder / "a.txt"), "old");
+  EXPECT_EQ(read_file(folder / "a.txt"), "old");
   EXPECT_EQ(entries(folder.path()), 1U);
 }
 
 TEST(AtomicFolder, AppearsWithCommitOnly) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   {
     const AtomicFolder out(folder / "out");
     std::ofstream(out.path() + "/x.txt") << "x";
@@ -71,14 +71,14 @@ TEST(AtomicFolder, AppearsWithCommitOnly) {
   std::ofstream(out.path() + "/x.txt") << "x";
   EXPECT_FALSE(fs::exists(folder / "out"));
   out.commit();
-  EXPECT_EQ(read_text(folder / "out/x.txt"), "x");
+  EXPECT_EQ(read_file(folder / "out/x.txt"), "x");
 }
 
 TEST(AtomicFolder, NeverOverwritesAFolderWithFiles) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("out/keep.txt", "keep");
   EXPECT_NE(bdc::test::error_of([&] { AtomicFolder out(folder / "out"); }).find("exists already"), std::string::npos);
-  EXPECT_EQ(read_text(folder / "out/keep.txt"), "keep");
+  EXPECT_EQ(read_file(folder / "out/keep.txt"), "keep");
 }
 
 TEST(AtomicFile, LinksStayLinksAndPermissionsStay) {

@@ -4,24 +4,16 @@
 
 #include "bdc_core/crowd/io_support.h"
 
+namespace bdc::test {
 namespace {
 
-using bdc::CrowdData;
-using bdc::Predictions;
-using bdc::Targets;
-using bdc::test::data_path;
-using bdc::test::error_of;
-using bdc::test::read_text;
-using bdc::test::TempFolder;
-using bdc::test::with;
-
 CrowdData truth() {
-  return bdc::read_truth(data_path("coco/truth.json"));
+  return read_truth(data_path("coco/truth.json"));
 }
 
 Predictions predictions(const std::string& text, const CrowdData& data) {
   std::istringstream in(text);
-  return bdc::parse_predictions(in, "p.json", data);
+  return parse_predictions(in, "p.json", data);
 }
 
 TEST(CocoTruth, ReadsCocosOwnFields) {
@@ -41,23 +33,23 @@ TEST(CocoTruth, ReadsCocosOwnFields) {
 }
 
 TEST(CocoTruth, KeepsTheFilesWidthsForEvaluation) {
-  bdc::ReadReport report;
-  const CrowdData data = bdc::read_truth(data_path("coco/truth.json"), &report);
+  ReadReport report;
+  const CrowdData data = read_truth(data_path("coco/truth.json"), &report);
   ASSERT_EQ(report.truth_xywh.size(), data.truth.size());
   EXPECT_EQ(report.truth_xywh[0], (std::array<double, 4>{19.23, 383.18, 314.5, 244.46}));
   EXPECT_NE(data.truth[0].box.height(), 244.46) << "a difference of corners has other bits";
 }
 
 TEST(CocoTruth, AnnotatorsBoxesAreNotTruth) {
-  const std::string error = error_of([] { static_cast<void>(bdc::read_truth(data_path("crowd/crowd.json"))); });
+  const std::string error = error_of([] { static_cast<void>(read_truth(data_path("crowd/crowd.json"))); });
   EXPECT_NE(error.find("expected true boxes, found only annotators' boxes"), std::string::npos);
 }
 
 TEST(CocoTruth, BrokenFilesSayWhereAndWhat) {
-  const std::string good = read_text(data_path("coco/truth.json"));
-  bdc::ReadOptions options;
-  options.role = bdc::BoxRole::truth;
-  const std::pair<std::string, std::string> cases[] = {
+  const std::string good = data_text("coco/truth.json");
+  ReadOptions options;
+  options.role = BoxRole::truth;
+  const std::vector<BrokenFile> cases = {
       {good.substr(0, 500), "is it truncated?"},
       {with(good, "\"categories\"", "\"classes\""), "expected the member \"categories\""},
       {with(good, "\"image_id\": 242287", "\"image_id\": 5"),
@@ -73,27 +65,24 @@ TEST(CocoTruth, BrokenFilesSayWhereAndWhat) {
        "images[0].width: expected a whole number, found the string"},
       {"\xFE\xFF" + good, "byte order mark of UTF-16"},
   };
-  for (const auto& [text, message] : cases) {
-    const std::string error = bdc::test::parse_error(text, "coco", "in", options);
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+  expect_refused_by("coco", cases, "in", options);
 }
 
 TEST(CocoTruth, WritesBackTheSame) {
-  const TempFolder folder;
-  bdc::write_truth(truth(), folder / "t.json");
-  bdc::write_truth(bdc::read_truth(folder / "t.json"), folder / "u.json");
-  EXPECT_EQ(read_text(folder / "t.json"), read_text(folder / "u.json"));
-  EXPECT_NE(read_text(folder / "t.json").find("[19.23,383.18,314.5,244.46]"), std::string::npos);
+  const TemporaryFolder folder;
+  write_truth(truth(), folder / "t.json");
+  write_truth(read_truth(folder / "t.json"), folder / "u.json");
+  EXPECT_EQ(read_file(folder / "t.json"), read_file(folder / "u.json"));
+  EXPECT_NE(read_file(folder / "t.json").find("[19.23,383.18,314.5,244.46]"), std::string::npos);
 }
 
 TEST(AttachTruth, MatchesByIdAndKeepsWhichImagesAreCovered) {
-  CrowdData crowd = bdc::read_crowd({data_path("crowd/crowd.json")});
-  const TempFolder folder;
+  CrowdData crowd = read_crowd({data_path("crowd/crowd.json")});
+  const TemporaryFolder folder;
   folder.write("t.json", R"({"images": [{"id": "b-2"}, {"id": 99}], "categories": [{"id": "p", "name": "person"}],
     "annotations": [{"image_id": "b-2", "category_id": "p", "bbox": [1, 2, 3, 4]},
                     {"image_id": 99, "category_id": "p", "bbox": [1, 2, 3, 4]}]})");
-  EXPECT_EQ(bdc::attach_truth(crowd, folder / "t.json"), 1U);
+  EXPECT_EQ(attach_truth(crowd, folder / "t.json"), 1U);
   EXPECT_EQ(crowd.truth_covers, (std::vector<std::uint8_t>{0, 1, 0}));
   ASSERT_EQ(crowd.truth.size(), 1U);
   EXPECT_EQ(crowd.truth[0].label, 1);
@@ -101,32 +90,30 @@ TEST(AttachTruth, MatchesByIdAndKeepsWhichImagesAreCovered) {
 }
 
 TEST(AttachTruth, FallsBackToFileAndClassNames) {
-  CrowdData crowd = bdc::read_crowd({data_path("crowd/crowd.json")});
-  const TempFolder folder;
+  CrowdData crowd = read_crowd({data_path("crowd/crowd.json")});
+  const TemporaryFolder folder;
   folder.write("t.json", R"({"images": [{"id": 1000, "file_name": "other/b.jpg"}],
     "categories": [{"id": 1, "name": "person"}],
     "annotations": [{"image_id": 1000, "category_id": 1, "bbox": [1, 2, 3, 4]}]})");
-  EXPECT_EQ(bdc::attach_truth(crowd, folder / "t.json"), 1U);
+  EXPECT_EQ(attach_truth(crowd, folder / "t.json"), 1U);
   EXPECT_EQ(crowd.truth.at(0).image, 1);
   EXPECT_EQ(crowd.truth.at(0).label, 1);
 }
 
 TEST(AttachTruth, RefusesATruthOfOtherImagesOrClasses) {
-  CrowdData crowd = bdc::read_crowd({data_path("crowd/crowd.json")});
-  const TempFolder folder;
+  CrowdData crowd = read_crowd({data_path("crowd/crowd.json")});
+  const TemporaryFolder folder;
   const std::string text = R"({"images": [{"id": 7}], "categories": [{"id": 1, "name": "dog"}],
     "annotations": [{"image_id": 7, "category_id": 1, "bbox": [1, 2, 3, 4]}]})";
   folder.write("t.json", text);
-  EXPECT_NE(
-      error_of([&] { bdc::attach_truth(crowd, folder / "t.json"); }).find("class 1 (\"dog\") is not in the crowd"),
-      std::string::npos);
-  folder.write("t.json", with(with(text, "\"id\": 7", "\"id\": 70"), "\"image_id\": 7", "\"image_id\": 70"));
-  EXPECT_NE(error_of([&] { bdc::attach_truth(crowd, folder / "t.json"); }).find("none of its 1 images"),
+  EXPECT_NE(error_of([&] { attach_truth(crowd, folder / "t.json"); }).find("class 1 (\"dog\") is not in the crowd"),
             std::string::npos);
+  folder.write("t.json", with(with(text, "\"id\": 7", "\"id\": 70"), "\"image_id\": 7", "\"image_id\": 70"));
+  EXPECT_NE(error_of([&] { attach_truth(crowd, folder / "t.json"); }).find("none of its 1 images"), std::string::npos);
 }
 
 TEST(CocoResults, ReadsBestFirstPerImageWithClassProbabilities) {
-  const Predictions p = bdc::read_predictions(data_path("coco/results.json"), truth());
+  const Predictions p = read_predictions(data_path("coco/results.json"), truth());
   EXPECT_EQ(p.num_classes, 2);
   EXPECT_EQ(p.begin, (std::vector<std::size_t>{0, 1, 3, 3}));
   EXPECT_EQ(p.score, (std::vector<double>{0.236, 0.75, 0.25}));
@@ -137,9 +124,8 @@ TEST(CocoResults, ReadsBestFirstPerImageWithClassProbabilities) {
 }
 
 TEST(CocoResults, ScanKeepsTheFilesNumbers) {
-  std::vector<bdc::CocoResult> found;
-  bdc::scan_coco_results(data_path("coco/results.json"), truth(), {},
-                         [&](const bdc::CocoResult& r) { found.push_back(r); });
+  std::vector<CocoResult> found;
+  scan_coco_results(data_path("coco/results.json"), truth(), {}, [&](const CocoResult& r) { found.push_back(r); });
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found[1].xywh, (std::array<double, 4>{258.15, 41.29, 348.26, 243.78}));
   EXPECT_EQ(found[1].image, 0);
@@ -147,8 +133,8 @@ TEST(CocoResults, ScanKeepsTheFilesNumbers) {
 }
 
 TEST(CocoResults, BrokenFilesSayWhereAndWhat) {
-  const std::string good = read_text(data_path("coco/results.json"));
-  const std::pair<std::string, std::string> cases[] = {
+  const std::string good = data_text("coco/results.json");
+  const std::vector<BrokenFile> cases = {
       {"", "p.json:1: expected JSON, found an empty file"},
       {"3", "expected a list of COCO results"},
       {good.substr(0, 150), "is it truncated?"},
@@ -166,10 +152,8 @@ TEST(CocoResults, BrokenFilesSayWhereAndWhat) {
       {with(good, "[0.5, 1.5]", "[0, 0]"), "[2]: expected class_probs with a sum above 0"},
       {"{\"images\": []}", "expected the member \"annotations\""},
   };
-  for (const auto& [text, message] : cases) {
-    const std::string error = error_of([&, &t = text] { static_cast<void>(predictions(t, truth())); });
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+  expect_refused(
+      cases, [&](const std::string& text) { return error_of([&] { static_cast<void>(predictions(text, truth())); }); });
 }
 
 TEST(CocoResults, WritingReadsBackTheSameBits) {
@@ -188,9 +172,9 @@ TEST(CocoResults, WritingReadsBackTheSameBits) {
     }
   }
   p.begin.push_back(p.box.size());
-  const TempFolder folder;
-  bdc::write_predictions(p, data, folder / "p.json");
-  const Predictions back = bdc::read_predictions(folder / "p.json", data);
+  const TemporaryFolder folder;
+  write_predictions(p, data, folder / "p.json");
+  const Predictions back = read_predictions(folder / "p.json", data);
   EXPECT_EQ(back.box, p.box);
   EXPECT_EQ(back.score, p.score);
   EXPECT_EQ(back.class_probs, p.class_probs);
@@ -211,10 +195,10 @@ Targets some_targets() {
 }
 
 TEST(CocoTargets, WritingReadsBackTheSame) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const Targets t = some_targets();
-  bdc::write_targets(t, truth(), folder / "t.json");
-  const Targets back = bdc::read_targets(folder / "t.json", truth());
+  write_targets(t, truth(), folder / "t.json");
+  const Targets back = read_targets(folder / "t.json", truth());
   EXPECT_EQ(back.box, t.box);
   EXPECT_EQ(back.class_probs, t.class_probs);
   EXPECT_EQ(back.weight, t.weight);
@@ -225,27 +209,27 @@ TEST(CocoTargets, WritingReadsBackTheSame) {
 }
 
 TEST(CocoTargets, CanBeEvaluatedAsResultsWithClassesInAnotherOrder) {
-  const TempFolder folder;
-  bdc::write_targets(some_targets(), truth(), folder / "t.json");
+  const TemporaryFolder folder;
+  write_targets(some_targets(), truth(), folder / "t.json");
   CrowdData swapped = truth();
   std::swap(swapped.classes[0], swapped.classes[1]);
   swapped.truth.clear();
-  const Predictions p = bdc::read_predictions(folder / "t.json", swapped);
+  const Predictions p = read_predictions(folder / "t.json", swapped);
   EXPECT_EQ(p.class_probs[0], 0.75);
   EXPECT_EQ(p.class_probs[1], 0.25);
 }
 
 TEST(CocoTargets, AFailedWriteLeavesTheOldFile) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("t.json", "old");
   Targets t = some_targets();
   t.score[2] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THROW(bdc::write_targets(t, truth(), folder / "t.json"), std::invalid_argument);
-  EXPECT_EQ(read_text(folder / "t.json"), "old");
+  EXPECT_THROW(write_targets(t, truth(), folder / "t.json"), std::invalid_argument);
+  EXPECT_EQ(read_file(folder / "t.json"), "old");
 }
 
 TEST(SimulatedCrowd, ReadsCrowdTruthAndPredictions) {
-  const bdc::SimulatedCrowd sim = bdc::read_simulated_crowd(data_path("sim/sim.json"));
+  const SimulatedCrowd sim = read_simulated_crowd(data_path("sim/sim.json"));
   EXPECT_EQ(sim.crowd.classes.size(), 2U);
   EXPECT_EQ(sim.crowd.annotators.size(), 3U);
   ASSERT_EQ(sim.crowd.annotations.size(), 2U);
@@ -258,12 +242,12 @@ TEST(SimulatedCrowd, ReadsCrowdTruthAndPredictions) {
   EXPECT_EQ(sim.predictions.begin, (std::vector<std::size_t>{0, 2, 2}));
   EXPECT_EQ(sim.predictions.score, (std::vector<double>{0.9, 0.75}));
   EXPECT_EQ(sim.predictions.class_probs, (std::vector<double>{0.9, 0.1, 0.25, 0.75}));
-  EXPECT_EQ(bdc::read_crowd({data_path("sim/sim.json")}).annotations.size(), 2U) << "the format is detected";
+  EXPECT_EQ(read_crowd({data_path("sim/sim.json")}).annotations.size(), 2U) << "the format is detected";
 }
 
 TEST(SimulatedCrowd, BrokenFilesSayWhereAndWhat) {
-  const std::string good = read_text(data_path("sim/sim.json"));
-  const std::pair<std::string, std::string> cases[] = {
+  const std::string good = data_text("sim/sim.json");
+  const std::vector<BrokenFile> cases = {
       {good.substr(0, 200), "is it truncated?"},
       {with(good, "\"classes\": 2", "\"classes\": 2000000"), "classes: expected a number from 0 to 1000000"},
       {with(good, "\"classes\": 2", "\"classes\": -1"), "classes: expected a number from 0 to 1000000"},
@@ -278,22 +262,19 @@ TEST(SimulatedCrowd, BrokenFilesSayWhereAndWhat) {
       {with(good, "\"id\": 1", "\"id\": 0"), "images[1]: the image id 0 is defined twice"},
       {with(good, "\"images\"", "\"pictures\""), "expected the member \"images\""},
   };
-  for (const auto& [text, message] : cases) {
-    const std::string error = bdc::test::parse_error(text, "sim");
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+  expect_refused_by("sim", cases);
 }
 
 CrowdData cats_and_dogs() {
-  bdc::CrowdData data;
+  CrowdData data;
   for (const char* name : {"cat", "dog"}) {
-    bdc::ClassRecord record;
+    ClassRecord record;
     record.id = {std::to_string(data.classes.size() + 1), true};
     record.name = name;
     data.classes.push_back(record);
   }
   for (const char* file : {"set/a.jpg", "set/b.jpg"}) {
-    bdc::ImageRecord record;
+    ImageRecord record;
     record.id = {std::to_string(data.images.size() + 1), true};
     record.file = file;
     record.width = record.height = 100;
@@ -309,8 +290,8 @@ TEST(CocoResults, NamesDecideWhereIdsMeanSomethingElse) {
     "categories": [{"id": 1, "name": "dog"}, {"id": 9, "name": "cat"}],
     "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5},
                     {"id": 2, "image_id": 7, "category_id": 9, "bbox": [1, 1, 5, 5], "score": 0.4}]})");
-  std::vector<bdc::CocoResult> seen;
-  bdc::scan_coco_results(in, "results.json", data, {}, [&](const bdc::CocoResult& r) { seen.push_back(r); });
+  std::vector<CocoResult> seen;
+  scan_coco_results(in, "results.json", data, {}, [&](const CocoResult& r) { seen.push_back(r); });
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_EQ(seen[0].image, 1);
   EXPECT_EQ(seen[0].label, 1);
@@ -352,7 +333,7 @@ TEST(CocoResults, FromAPipeCategoriesThatComeTooLateAreAnError) {
   const auto read = [&](const char* categories) {
     Pipe pipe(with_categories(categories, "2", true));
     std::istream in(&pipe);
-    static_cast<void>(bdc::parse_predictions(in, "p.json", data));
+    static_cast<void>(parse_predictions(in, "p.json", data));
   };
   EXPECT_NO_THROW(read(R"([{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}])"));
   EXPECT_NE(error_of([&] {
@@ -366,7 +347,7 @@ TEST(CocoResults, IdsDecideWhereThereAreNoNames) {
   const auto label = [&](const char* categories) {
     std::int32_t found = -1;
     std::istringstream in(with_categories(categories, "2"));
-    bdc::scan_coco_results(in, "r.json", data, {}, [&](const bdc::CocoResult& r) { found = r.label; });
+    scan_coco_results(in, "r.json", data, {}, [&](const CocoResult& r) { found = r.label; });
     return found;
   };
   EXPECT_EQ(label("[]"), 1);
@@ -380,15 +361,16 @@ TEST(CocoResults, IdsDecideWhereThereAreNoNames) {
 TEST(CocoResults, ResultsOnOtherImagesAreCounted) {
   const CrowdData data = cats_and_dogs();
   std::size_t skipped = 0, used = 0;
-  bdc::ResultOptions options;
+  ResultOptions options;
   options.skip_unknown_images = true;
   options.skipped = &skipped;
   std::istringstream in(R"([{"image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5},
                             {"image_id": 8, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5},
                             {"image_id": 9, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5}])");
-  bdc::scan_coco_results(in, "r.json", data, options, [&](const bdc::CocoResult&) { ++used; });
+  scan_coco_results(in, "r.json", data, options, [&](const CocoResult&) { ++used; });
   EXPECT_EQ(used, 1U);
   EXPECT_EQ(skipped, 2U);
 }
 
 }  // namespace
+}  // namespace bdc::test

@@ -12,7 +12,7 @@ namespace {
 
 using bdc::CrowdData;
 using bdc::ExternalId;
-using bdc::test::TempFolder;
+using bdc::test::TemporaryFolder;
 
 struct Kind {
   const char* format;
@@ -178,7 +178,7 @@ constexpr unsigned seeds = 30;
 
 void expect_what_is_not_lost_comes_back(const Kind& kind, unsigned seed) {
   const CrowdData data = Maker(seed).make(false);
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const Losses lost(bdc::write_crowd(data, folder / kind.path, kind.format));
   bdc::ReadOptions options;
   options.format = kind.format;
@@ -351,7 +351,7 @@ void expect_second_trip_changes_nothing(const Kind& kind, unsigned seed) {
   bdc::ReadOptions options;
   options.format = kind.format;
   const auto trip = [&](const CrowdData& data) {
-    const TempFolder folder;
+    const TemporaryFolder folder;
     static_cast<void>(bdc::write_crowd(data, folder / kind.path, kind.format));
     return bdc::read_crowd({folder / kind.path}, options);
   };
@@ -403,7 +403,7 @@ TEST(Convert, TheFormatOfWhatIsWrittenIsDetected) {
   for (const Kind& kind : kinds) {
     if (std::string(kind.format) == "coco") continue;  // detected as crowd, which reads plain COCO too
     for (unsigned seed = 0; seed < 10; ++seed) {
-      const TempFolder folder;
+      const TemporaryFolder folder;
       const CrowdData data = Maker(seed).make(true);
       if (data.annotations.empty()) continue;
       static_cast<void>(bdc::write_crowd(data, folder / kind.path, kind.format));

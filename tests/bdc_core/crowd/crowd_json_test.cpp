@@ -1,26 +1,12 @@
 #include "bdc_core/crowd/io_support.h"
 
+namespace bdc::test {
 namespace {
 
-using bdc::BoxRole;
-using bdc::CrowdData;
-using bdc::ProblemKind;
-using bdc::ProblemLog;
-using bdc::ReadOptions;
-using bdc::test::data_path;
-using bdc::test::expect_same_id;
-using bdc::test::parse;
-using bdc::test::parse_error;
-using bdc::test::read_text;
-using bdc::test::TempFolder;
-using bdc::test::with;
-
-std::string example() {
-  return read_text(data_path("crowd/crowd.json"));
-}
+const char* const kExample = "crowd/crowd.json";
 
 TEST(CrowdJson, ReadsTheHandWrittenFile) {
-  const CrowdData data = bdc::read_crowd({data_path("crowd/crowd.json")});
+  const CrowdData data = read_crowd({data_path("crowd/crowd.json")});
   ASSERT_EQ(data.images.size(), 3U);
   expect_same_id(data.images[0].id, {"7", true});
   expect_same_id(data.images[1].id, {"b-2", false});
@@ -37,8 +23,8 @@ TEST(CrowdJson, ReadsTheHandWrittenFile) {
   EXPECT_EQ(data.annotations[0].annotator, 0);
   EXPECT_EQ(data.annotations[0].label, 0);
   EXPECT_EQ(data.annotations[1].annotator, 1);
-  EXPECT_EQ(data.annotations[1].box, (bdc::Box{-2, 470, 28.5, 490}));
-  EXPECT_EQ(data.annotations[2].box, (bdc::Box{0.1, 0.2, 0.1 + 0.2, 0.2 + 12.7}));
+  EXPECT_EQ(data.annotations[1].box, (Box{-2, 470, 28.5, 490}));
+  EXPECT_EQ(data.annotations[2].box, (Box{0.1, 0.2, 0.1 + 0.2, 0.2 + 12.7}));
   EXPECT_TRUE(data.assignments_known);
   EXPECT_EQ(data.assignments.size(), 4U);
   EXPECT_EQ(data.annotation_begin, (std::vector<std::size_t>{0, 2, 3, 3}));
@@ -46,13 +32,13 @@ TEST(CrowdJson, ReadsTheHandWrittenFile) {
 }
 
 TEST(CrowdJson, WritingReadsBackTheSame) {
-  const TempFolder folder;
-  const CrowdData data = bdc::read_crowd({data_path("crowd/crowd.json")});
-  EXPECT_TRUE(bdc::write_crowd(data, folder / "out.json").losses.empty());
-  const std::string once = read_text(folder / "out.json");
+  const TemporaryFolder folder;
+  const CrowdData data = read_crowd({data_path("crowd/crowd.json")});
+  EXPECT_TRUE(write_crowd(data, folder / "out.json").losses.empty());
+  const std::string once = read_file(folder / "out.json");
   EXPECT_NE(once.find("[0.1,0.2,0.2,12.7]"), std::string::npos) << "widths keep their short decimals";
-  static_cast<void>(bdc::write_crowd(bdc::read_crowd({folder / "out.json"}), folder / "again.json"));
-  EXPECT_EQ(read_text(folder / "again.json"), once);
+  static_cast<void>(write_crowd(read_crowd({folder / "out.json"}), folder / "again.json"));
+  EXPECT_EQ(read_file(folder / "again.json"), once);
 }
 
 TEST(CrowdJson, SectionsMayComeInAnyOrder) {
@@ -68,12 +54,12 @@ TEST(CrowdJson, SectionsMayComeInAnyOrder) {
 }
 
 TEST(CrowdJson, AByteOrderMarkIsAccepted) {
-  EXPECT_EQ(parse("\xEF\xBB\xBF" + example(), "crowd").images.size(), 3U);
+  EXPECT_EQ(parse("\xEF\xBB\xBF" + data_text(kExample), "crowd").images.size(), 3U);
 }
 
 TEST(CrowdJson, BrokenFilesSayWhereAndWhat) {
-  const std::string good = example();
-  const std::pair<std::string, std::string> cases[] = {
+  const std::string good = data_text(kExample);
+  const std::vector<BrokenFile> cases = {
       {good.substr(0, 700), "in:12: annotations[1].iscrowd: the file ends too early"},
       {with(good, "\"annotations\"", "\"boxes\""), "expected the member \"annotations\""},
       {with(good, "\"id\": 9", "\"id\": 7"), "in:6: images[2]: the image id 7 is defined twice"},
@@ -109,15 +95,12 @@ TEST(CrowdJson, BrokenFilesSayWhereAndWhat) {
        "in:17: assignments[0]: image_id 70 is not in the list of images"},
       {with(good, "\"info\": {", "\"images\": [], \"info\": {"), "images: expected the member \"images\" once"},
   };
-  for (const auto& [text, message] : cases) {
-    const std::string error = parse_error(text, "crowd");
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+  expect_refused_by("crowd", cases);
 }
 
 /// As plain COCO all boxes would be one annotator's: several people's must not be pooled in silence.
 TEST(CrowdJson, AnnotatorIdsAreRefusedWherePlainCocoWasAskedFor) {
-  const std::string error = parse_error(example(), "coco");
+  const std::string error = parse_error(data_text(kExample), "coco");
   EXPECT_EQ(error.rfind("in:11: annotations[0]: expected plain COCO", 0), 0U) << error;
   EXPECT_NE(error.find("read it as the format \"crowd\", or leave the format out"), std::string::npos) << error;
 }
@@ -153,7 +136,7 @@ TEST(CrowdJson, OtherMembersPlainCocoAndTheTruthMayHaveAnyName) {
 }
 
 TEST(CrowdJson, LenientReadingCountsAndGoesOn) {
-  std::string text = with(example(), "12.7]", "NaN]");
+  std::string text = with(data_text(kExample), "12.7]", "NaN]");
   text = with(text, "\"category_id\": 3", "\"category_id\": 93");
   text = with(text, "{\"image_id\": 7, \"annotator_id\": 1}", "{\"image_id\": []}");
   ProblemLog log(ProblemLog::Mode::lenient);
@@ -164,13 +147,13 @@ TEST(CrowdJson, LenientReadingCountsAndGoesOn) {
   EXPECT_EQ(log.entry(ProblemKind::not_finite_box).count, 1U);
   EXPECT_EQ(log.entry(ProblemKind::unknown_class).count, 1U);
   EXPECT_EQ(log.entry(ProblemKind::bad_record).count, 1U);
-  EXPECT_EQ(log.count(bdc::Severity::error), 3U);
+  EXPECT_EQ(log.count(Severity::error), 3U);
   ASSERT_EQ(log.entry(ProblemKind::bad_record).examples.size(), 1U);
   EXPECT_EQ(log.entry(ProblemKind::bad_record).examples[0].rfind("c.json:17: assignments[0].image_id: ", 0), 0U);
 }
 
 TEST(CrowdJson, LenientReadingKeepsWhatStoodBeforeATruncation) {
-  const std::string good = example();
+  const std::string good = data_text(kExample);
   ProblemLog log(ProblemLog::Mode::lenient);
   ReadOptions options;
   options.problems = &log;
@@ -180,12 +163,12 @@ TEST(CrowdJson, LenientReadingKeepsWhatStoodBeforeATruncation) {
 }
 
 TEST(CrowdJson, PlainFilesAreOneAnnotatorEachWhoSawAllItsImages) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string head =
       R"({"images": [{"id": 1, "width": 9, "height": 9}, {"id": 2}], "categories": [{"id": 1, "name": "a"}],)";
   folder.write("alice.json", head + R"("annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 1, 2, 2]}]})");
   folder.write("bob.json", head + R"("annotations": []})");
-  const CrowdData data = bdc::read_crowd({folder / "alice.json", folder / "bob.json"});
+  const CrowdData data = read_crowd({folder / "alice.json", folder / "bob.json"});
   ASSERT_EQ(data.annotators.size(), 2U);
   EXPECT_EQ(data.annotators[0].id.text, "alice");
   EXPECT_EQ(data.annotators[1].id.text, "bob");
@@ -196,25 +179,23 @@ TEST(CrowdJson, PlainFilesAreOneAnnotatorEachWhoSawAllItsImages) {
 }
 
 TEST(CrowdJson, FilesThatContradictEachOtherAreRefused) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("a.json", R"({"images": [{"id": 1, "file_name": "x.jpg"}], "categories": [], "annotations": []})");
   folder.write("b.json", R"({"images": [{"id": 1, "file_name": "y.jpg"}], "categories": [], "annotations": []})");
-  const std::string error = bdc::test::error_of([&] {
-    static_cast<void>(bdc::read_crowd({folder / "a.json", folder / "b.json"}));
-  });
+  const std::string error = error_of([&] { static_cast<void>(read_crowd({folder / "a.json", folder / "b.json"})); });
   EXPECT_NE(error.find("b.json:1: images[0]: image 1 is the file \"y.jpg\" here and \"x.jpg\" before"),
             std::string::npos)
       << error;
 }
 
 TEST(CrowdJson, TruthAndItsCoverageRoundTrip) {
-  const TempFolder folder;
-  CrowdData data = bdc::read_crowd({data_path("crowd/crowd.json")});
+  const TemporaryFolder folder;
+  CrowdData data = read_crowd({data_path("crowd/crowd.json")});
   data.truth.push_back({{1, 2, 3, 4}, 1, 0, true, 3.5});
   data.truth_covers = {0, 1, 1};
   data.finalize();
-  EXPECT_TRUE(bdc::write_crowd(data, folder / "t.json").losses.empty());
-  const CrowdData back = bdc::read_crowd({folder / "t.json"});
+  EXPECT_TRUE(write_crowd(data, folder / "t.json").losses.empty());
+  const CrowdData back = read_crowd({folder / "t.json"});
   ASSERT_EQ(back.truth.size(), 1U);
   EXPECT_TRUE(back.truth[0].is_crowd);
   EXPECT_EQ(back.truth[0].area, 3.5);
@@ -226,8 +207,9 @@ TEST(ReadCrowd, NamesTheNearestFormat) {
 }
 
 TEST(ReadCrowd, AMissingFileIsNamed) {
-  const std::string error = bdc::test::error_of([] { static_cast<void>(bdc::read_crowd({"/no/such.json"})); });
+  const std::string error = error_of([] { static_cast<void>(read_crowd({"/no/such.json"})); });
   EXPECT_EQ(error, "/no/such.json: no such file or folder");
 }
 
 }  // namespace
+}  // namespace bdc::test

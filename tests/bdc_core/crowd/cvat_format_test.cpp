@@ -1,27 +1,13 @@
 #include "bdc_core/crowd/io_support.h"
 
+namespace bdc::test {
 namespace {
-
-using bdc::CrowdData;
-using bdc::ProblemKind;
-using bdc::ProblemLog;
-using bdc::ReadOptions;
-using bdc::test::data_path;
-using bdc::test::expect_same_id;
-using bdc::test::parse;
-using bdc::test::parse_error;
-using bdc::test::read_text;
-using bdc::test::with;
-
-std::string example() {
-  return read_text(data_path("cvat/task_alice.xml"));
-}
 
 TEST(CvatFormat, ReadsTheHandWrittenFiles) {
   ProblemLog log(ProblemLog::Mode::lenient);
   ReadOptions options;
   options.problems = &log;
-  const CrowdData data = bdc::read_crowd({data_path("cvat/task_alice.xml"), data_path("cvat/bob.xml")}, options);
+  const CrowdData data = read_crowd({data_path("cvat/task_alice.xml"), data_path("cvat/bob.xml")}, options);
   ASSERT_EQ(data.images.size(), 3U);
   expect_same_id(data.images[1].id, {"1", true});
   EXPECT_EQ(data.images[1].file, "filename001.jpg");
@@ -32,9 +18,9 @@ TEST(CvatFormat, ReadsTheHandWrittenFiles) {
   EXPECT_EQ(data.annotators[0].id.text, "alice") << "the task's assignee";
   EXPECT_EQ(data.annotators[1].id.text, "bob") << "the file's name";
   ASSERT_EQ(data.annotations.size(), 3U);
-  EXPECT_EQ(data.annotations[0].box, (bdc::Box{600.56, 386.47, 733, 521.42}));
+  EXPECT_EQ(data.annotations[0].box, (Box{600.56, 386.47, 733, 521.42}));
   EXPECT_EQ(data.annotations[1].annotator, 1);
-  const bdc::Box turned = data.annotations[2].box;  // 40 x 20 about (40, 50), turned by 90 degrees
+  const Box turned = data.annotations[2].box;  // 40 x 20 about (40, 50), turned by 90 degrees
   EXPECT_NEAR(turned.x1, 30, 1e-9);
   EXPECT_NEAR(turned.y1, 30, 1e-9);
   EXPECT_NEAR(turned.x2, 50, 1e-9);
@@ -42,7 +28,7 @@ TEST(CvatFormat, ReadsTheHandWrittenFiles) {
   EXPECT_TRUE(data.assignments_known);
   EXPECT_EQ(data.assignments.size(), 4U);
   EXPECT_EQ(log.entry(ProblemKind::ignored_shape).count, 2U) << "a polygon and a rotated box";
-  EXPECT_EQ(log.count(bdc::Severity::error), 0U);
+  EXPECT_EQ(log.count(Severity::error), 0U);
 }
 
 TEST(CvatFormat, AJobsAssigneeComesFirst) {
@@ -53,17 +39,17 @@ TEST(CvatFormat, AJobsAssigneeComesFirst) {
 }
 
 TEST(CvatFormat, ImagesKeepTheirNamesAsIdsWhenNumbersClash) {
-  const bdc::test::TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("a.xml", R"(<annotations><image id="0" name="a.jpg"/></annotations>)");
   folder.write("b.xml", R"(<annotations><image id="0" name="b.jpg"/></annotations>)");
-  const CrowdData data = bdc::read_crowd({folder.path()});
+  const CrowdData data = read_crowd({folder.path()});
   ASSERT_EQ(data.images.size(), 2U);
   expect_same_id(data.images[1].id, {"b.jpg", false});
 }
 
 TEST(CvatFormat, BrokenFilesSayWhereAndWhat) {
-  const std::string good = example();
-  const std::pair<std::string, std::string> cases[] = {
+  const std::string good = data_text("cvat/task_alice.xml");
+  const std::vector<BrokenFile> cases = {
       {"", "c.xml:1: expected XML, found an empty file"},
       {good.substr(0, 900), "broken XML"},
       {"<annotation/>", "c.xml:1: expected CVAT XML with the root <annotations>, found <annotation>"},
@@ -87,10 +73,8 @@ TEST(CvatFormat, BrokenFilesSayWhereAndWhat) {
       {with(good, "<name>person</name>", ""), "c.xml:22: expected <name> in <label>, found none"},
       {with(good, "filename001", "file\xFFname"), "c.xml:38: expected text in UTF-8"},
   };
-  for (const auto& [text, message] : cases) {
-    const std::string error = parse_error(text, "cvat", "c.xml");
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+  expect_refused_by("cvat", cases, "c.xml");
 }
 
 }  // namespace
+}  // namespace bdc::test

@@ -1,16 +1,15 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "bdc/base/error.h"
 #include "bdc/crowd/crowd_data.h"
 #include "bdc/crowd/crowd_io.h"
+#include "support/temporary_folder.h"
 
 namespace bdc::test {
 
@@ -18,11 +17,9 @@ inline std::string data_path(const std::string& name) {
   return std::string(BDC_TEST_DATA) + "/bdc_core/data/" + name;
 }
 
-inline std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+/// The text of a hand-written file of tests/bdc_core/data.
+inline std::string data_text(const std::string& name) {
+  return read_file(data_path(name));
 }
 
 /// The text of a hand-written file with one place changed; fails the test when the place is not there.
@@ -56,28 +53,30 @@ inline std::string parse_error(const std::string& text, const std::string& forma
   return error_of([&] { static_cast<void>(parse(text, format, name, options)); });
 }
 
-/// A folder of its own for a test; removed at the end.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "bdc_test_XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  std::string write(const std::string& name, const std::string& text) const {
-    const std::filesystem::path full = std::filesystem::path(path_) / name;
-    std::filesystem::create_directories(full.parent_path());
-    std::ofstream(full, std::ios::binary) << text;
-    return full.string();
-  }
-
- private:
-  std::string path_;
+/// What is wrong with a file, and a part of the message that must come of it.
+struct BrokenFile {
+  std::string text, message;
 };
+
+/// Expects every text to be refused by `read` (text -> message) with its message.
+template <class Read>
+void expect_refused(const std::vector<BrokenFile>& files, const Read& read) {
+  for (const auto& [text, message] : files) {
+    const std::string error = read(text);
+    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
+  }
+}
+
+/// The same for the reader of a format.
+inline void expect_refused_by(const std::string& format, const std::vector<BrokenFile>& files,
+                              const std::string& name = "in", const ReadOptions& options = {}) {
+  expect_refused(files, [&](const std::string& text) { return parse_error(text, format, name, options); });
+}
+
+/// The path of a file in the folder.
+inline std::string operator/(const TemporaryFolder& folder, const std::string& name) {
+  return (folder.path() / name).string();
+}
 
 inline void expect_same_id(const ExternalId& a, const ExternalId& b) {
   EXPECT_EQ(a.text, b.text);

@@ -1,27 +1,13 @@
 #include "bdc_core/crowd/io_support.h"
 
+namespace bdc::test {
 namespace {
-
-using bdc::CrowdData;
-using bdc::ProblemKind;
-using bdc::ProblemLog;
-using bdc::ReadOptions;
-using bdc::test::data_path;
-using bdc::test::expect_same_id;
-using bdc::test::parse;
-using bdc::test::parse_error;
-using bdc::test::read_text;
-using bdc::test::with;
-
-std::string example() {
-  return read_text(data_path("label_studio/export.json"));
-}
 
 TEST(LabelStudioFormat, ReadsTheHandWrittenFile) {
   ProblemLog log(ProblemLog::Mode::lenient);
   ReadOptions options;
   options.problems = &log;
-  const CrowdData data = bdc::read_crowd({data_path("label_studio/export.json")}, options);
+  const CrowdData data = read_crowd({data_path("label_studio/export.json")}, options);
   ASSERT_EQ(data.images.size(), 3U);
   expect_same_id(data.images[0].id, {"41", true});
   EXPECT_EQ(data.images[0].file, "/data/upload/1/a.jpg");
@@ -32,9 +18,9 @@ TEST(LabelStudioFormat, ReadsTheHandWrittenFile) {
   expect_same_id(data.annotators[1].id, {"2", true});
   EXPECT_EQ(data.annotators[1].name, "bo@example.com");
   ASSERT_EQ(data.annotations.size(), 2U);
-  EXPECT_EQ(data.annotations[0].box, (bdc::Box{20, 20, 120, 45.5}));
+  EXPECT_EQ(data.annotations[0].box, (Box{20, 20, 120, 45.5}));
   EXPECT_EQ(data.classes.at(static_cast<std::size_t>(data.annotations[0].label)).name, "Airplane");
-  const bdc::Box turned = data.annotations[1].box;  // 20 x 10 turned by 90 degrees about its corner (50, 50)
+  const Box turned = data.annotations[1].box;  // 20 x 10 turned by 90 degrees about its corner (50, 50)
   EXPECT_NEAR(turned.x1, 40, 1e-9);
   EXPECT_NEAR(turned.y1, 50, 1e-9);
   EXPECT_NEAR(turned.x2, 50, 1e-9);
@@ -42,15 +28,15 @@ TEST(LabelStudioFormat, ReadsTheHandWrittenFile) {
   EXPECT_TRUE(data.assignments_known);
   EXPECT_EQ(data.assignments.size(), 3U) << "an empty result is an assignment, a cancelled one is not";
   ASSERT_EQ(data.truth.size(), 1U) << "marked ground_truth";
-  EXPECT_EQ(data.truth[0].box, (bdc::Box{0, 0, 100, 50}));
+  EXPECT_EQ(data.truth[0].box, (Box{0, 0, 100, 50}));
   EXPECT_EQ(data.truth_covers, (std::vector<std::uint8_t>{1, 0, 0}));
   EXPECT_EQ(log.entry(ProblemKind::ignored_shape).count, 3U) << "choices, two labels, a rotation";
-  EXPECT_EQ(log.count(bdc::Severity::error), 0U);
+  EXPECT_EQ(log.count(Severity::error), 0U);
 }
 
 TEST(LabelStudioFormat, BrokenFilesSayWhereAndWhat) {
-  const std::string good = example();
-  const std::pair<std::string, std::string> cases[] = {
+  const std::string good = data_text("label_studio/export.json");
+  const std::vector<BrokenFile> cases = {
       {"", "in:1: expected JSON, found an empty file"},
       {"{}", "in:1: expected a list of tasks (Label Studio's JSON export), found something else"},
       {good.substr(0, 600), "is it truncated?"},
@@ -81,10 +67,8 @@ TEST(LabelStudioFormat, BrokenFilesSayWhereAndWhat) {
             "\"original_width\": 300, \"original_height\": 100, \"value\""),
        "image 41 is 300 x 100 here and 200 x 100 before"},
   };
-  for (const auto& [text, message] : cases) {
-    const std::string error = parse_error(text, "label-studio");
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+  expect_refused_by("label-studio", cases);
 }
 
 }  // namespace
+}  // namespace bdc::test

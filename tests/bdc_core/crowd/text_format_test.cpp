@@ -1,16 +1,10 @@
 #include "bdc_core/crowd/io_support.h"
 
+namespace bdc::test {
 namespace {
 
-using bdc::CrowdData;
-using bdc::ReadOptions;
-using bdc::test::data_path;
-using bdc::test::expect_same_id;
-using bdc::test::parse;
-using bdc::test::parse_error;
-
 TEST(TextFormat, ReadsTheHandWrittenFolder) {
-  const CrowdData data = bdc::read_crowd({data_path("text")});
+  const CrowdData data = read_crowd({data_path("text")});
   ASSERT_EQ(data.images.size(), 2U);
   EXPECT_EQ(data.images[0].id.text, "street_1");
   EXPECT_EQ(data.images[0].file, "street_1.jpg");
@@ -23,7 +17,7 @@ TEST(TextFormat, ReadsTheHandWrittenFolder) {
   expect_same_id(data.annotators[1].id, {"worker-7", false});
   EXPECT_EQ(data.annotators[2].id.text, "Smith, J.");
   ASSERT_EQ(data.annotations.size(), 3U);
-  EXPECT_EQ(data.annotations[0].box, (bdc::Box{10, 20, 110.5, 220}));
+  EXPECT_EQ(data.annotations[0].box, (Box{10, 20, 110.5, 220}));
   EXPECT_EQ(data.annotations[2].label, 1);
   EXPECT_FALSE(data.assignments_known);
 }
@@ -43,7 +37,7 @@ TEST(TextFormat, LeadingZerosOfANumberAreKept) {
 TEST(TextFormat, BrokenFilesSayWhereAndWhat) {
   ReadOptions options;
   options.class_names = data_path("text/classes.txt");
-  const std::pair<std::string, std::string> cases[] = {
+  const std::vector<BrokenFile> cases = {
       {"1,2,3,4,0\n", "im.txt:1: expected 6 values x1,y1,x2,y2,class,annotator, found 5"},
       {"1,2,3,4,0,a,b\n", "im.txt:1: expected 6 values x1,y1,x2,y2,class,annotator, found 7"},
       {"1 2 3 4 0 a\n", "im.txt:1: expected 6 values x1,y1,x2,y2,class,annotator, found 1"},
@@ -60,15 +54,12 @@ TEST(TextFormat, BrokenFilesSayWhereAndWhat) {
       {"1,2,3,4,0,\xFFz\n", "im.txt:1: a field is not valid UTF-8"},
       {"1e999,2,3,4,0,a\n", "im.txt:1: expected a number as value 1, found \"1e999\""},
   };
-  for (const auto& [text, message] : cases) {
-    const std::string error = parse_error(text, "text", "im.txt", options);
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+  expect_refused_by("text", cases, "im.txt", options);
 }
 
 TEST(SizesCsv, BrokenFilesSayWhereAndWhat) {
-  const bdc::test::TempFolder folder;
-  const std::pair<std::string, std::string> cases[] = {
+  const TemporaryFolder folder;
+  const std::vector<BrokenFile> cases = {
       {"name,breadth\na,1\n", "sizes.csv:1: expected the columns image, width and height"},
       {"image,width,height\na.jpg,10\n", "sizes.csv:2: expected at least 3 fields, found 2"},
       {"image,width,height\na.jpg,ten,10\n", "sizes.csv:2: expected a width in whole pixels, found \"ten\""},
@@ -78,12 +69,12 @@ TEST(SizesCsv, BrokenFilesSayWhereAndWhat) {
       {"image,width,height\n,10,10\n", "sizes.csv:2: expected the name of an image, found nothing"},
       {"a.jpg,1,1\nb.jpg,2,2\na.jpg,1,1\n", "sizes.csv:3: image \"a.jpg\" stands on line 1 already"},
   };
-  for (const auto& [text, message] : cases) {
+  expect_refused(cases, [&](const std::string& text) {
     ReadOptions options;
     options.sizes_csv = folder.write("sizes.csv", text);
-    const std::string error = parse_error("", "text", "im.txt", options);
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+    return parse_error("", "text", "im.txt", options);
+  });
 }
 
 }  // namespace
+}  // namespace bdc::test

@@ -9,7 +9,7 @@ namespace {
 using bdc::CrowdData;
 using bdc::ProblemKind;
 using bdc::test::data_path;
-using bdc::test::TempFolder;
+using bdc::test::TemporaryFolder;
 
 /// One of everything that validate looks for.
 const char* const faulty = R"({"images": [
@@ -38,7 +38,7 @@ const char* const faulty = R"({"images": [
 "assignments": [{"image_id": 2, "annotator_id": "ann"}]})";
 
 bdc::ValidationReport validated(const std::string& text, CrowdData* data = nullptr) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   bdc::ValidationReport report = bdc::validate_crowd({folder.write("c.json", text)}, {}, {}, data);
   return report;
 }
@@ -170,7 +170,7 @@ TEST(Fix, ClipsAndDropsWhatValidateFound) {
   EXPECT_EQ(data.annotations.size(), 3U);
   EXPECT_EQ(data.assignments.size(), assignments) << "that an annotator looked stays known";
   EXPECT_EQ(data.annotations[1].box, (bdc::Box{90, 90, 100, 100}));
-  const TempFolder folder;
+  const TemporaryFolder folder;
   static_cast<void>(bdc::write_crowd(data, folder / "fixed.json"));
   const auto again = bdc::validate_crowd({folder / "fixed.json"});
   EXPECT_EQ(again.errors(), 0U) << again.text();
@@ -181,7 +181,7 @@ TEST(Fix, RefusesAFileThatBreaksOff) {
   const std::string text = faulty;
   for (const std::string& broken :
        {text.substr(0, text.find("\"assignments\"")), text.substr(0, 40), std::string("{")}) {
-    const TempFolder folder;
+    const TemporaryFolder folder;
     bdc::ReadOptions options;
     options.format = "crowd";
     CrowdData data;
@@ -195,7 +195,7 @@ TEST(Fix, RefusesAFileThatBreaksOff) {
 }
 
 TEST(Validate, ExtremeBoxesAreNamedWithTheirLine) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string head = "image_id,class_name,class_id,rad_id,x_min,y_min,x_max,y_max\n";
   const std::string good = "a,cat,1,ann,1,2,30,40\n";
   for (const char* corners :
@@ -237,7 +237,7 @@ TEST(Validate, AnnotationIdsThatStandTwiceInAFileAreNamed) {
   EXPECT_NE(entry.examples[1].find("c.json:12: annotations[9]: "), std::string::npos) << entry.examples[1];
   EXPECT_EQ(report.errors(), 0U) << "nothing refers to these ids";
   EXPECT_EQ(report.annotations, std::size(ids)) << "what is no id is passed over";
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string a = folder.write("a.json", head + annotation("1", 0) + "]}");
   const std::string b = folder.write("b.json", head + annotation("1", 20) + "]}");
   EXPECT_EQ(bdc::validate_crowd({a, b}).problems.entry(ProblemKind::duplicate_annotation_id).count, 0U)
@@ -277,7 +277,7 @@ TEST(Validate, DataWithoutImagesIsAnError) {
   EXPECT_EQ(empty.problems.entry(ProblemKind::no_images).count, 1U);
   bdc::ReadOptions yolo;
   yolo.format = "yolo";
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("labels/a.xml", "<annotation/>");
   const auto wrong = bdc::validate_crowd({folder / "labels"}, yolo);
   ASSERT_EQ(wrong.problems.entry(ProblemKind::no_images).count, 1U) << wrong.text();
@@ -286,7 +286,7 @@ TEST(Validate, DataWithoutImagesIsAnError) {
 }
 
 TEST(Detection, AnUnrecognisedFileIsNamedWithTheReason) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto reason = [&](const std::string& name, const std::string& text) {
     const std::string path = folder.write(name, text);
     return bdc::test::error_of([&] { static_cast<void>(bdc::read_crowd({path})); });
@@ -306,7 +306,7 @@ TEST(Detection, AnUnrecognisedFileIsNamedWithTheReason) {
 }
 
 TEST(Detection, FilesOfTwoFormatsAreRefused) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const std::string json = folder.write("ok.json", R"({"images": [{"id": 1}], "categories": [], "annotations": []})");
   const std::string csv =
       folder.write("ok.csv", "image_id,class_name,class_id,rad_id,x_min,y_min,x_max,y_max\na,cat,1,ann,1,2,30,40\n");

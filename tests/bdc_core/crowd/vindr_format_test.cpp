@@ -1,21 +1,10 @@
 #include "bdc_core/crowd/io_support.h"
 
+namespace bdc::test {
 namespace {
 
-using bdc::CrowdData;
-using bdc::ReadOptions;
-using bdc::test::data_path;
-using bdc::test::parse;
-using bdc::test::parse_error;
-using bdc::test::read_text;
-using bdc::test::with;
-
-std::string example() {
-  return read_text(data_path("vindr/train.csv"));
-}
-
 TEST(VindrFormat, ReadsTheHandWrittenFile) {
-  const CrowdData data = bdc::read_crowd({data_path("vindr/train.csv")});
+  const CrowdData data = read_crowd({data_path("vindr/train.csv")});
   ASSERT_EQ(data.images.size(), 4U) << "the sizes file lists one image that nobody saw";
   EXPECT_EQ(data.images[0].id.text, "50a418190bc3fb1ef1633bf9678929b3");
   EXPECT_EQ(data.images[0].width, 2332) << "dim1 is the width";
@@ -26,7 +15,7 @@ TEST(VindrFormat, ReadsTheHandWrittenFile) {
   EXPECT_EQ(data.classes[1].name, "Nodule/Mass");
   EXPECT_EQ(data.annotators.size(), 5U);
   ASSERT_EQ(data.annotations.size(), 2U);
-  EXPECT_EQ(data.annotations[1].box, (bdc::Box{1789.5, 1729, 1875, 1992}));
+  EXPECT_EQ(data.annotations[1].box, (Box{1789.5, 1729, 1875, 1992}));
   EXPECT_TRUE(data.assignments_known);
   EXPECT_EQ(data.assignments.size(), 5U);
 }
@@ -37,12 +26,12 @@ TEST(VindrFormat, ColumnsMayStandInAnyOrderAndClassIdsMayLack) {
   ASSERT_EQ(data.classes.size(), 1U);
   EXPECT_EQ(data.classes[0].name, "a, \"b\"");
   EXPECT_EQ(data.classes[0].id.text, "1");
-  EXPECT_EQ(data.annotations.at(0).box, (bdc::Box{1, 2, 3, 4}));
+  EXPECT_EQ(data.annotations.at(0).box, (Box{1, 2, 3, 4}));
 }
 
 TEST(VindrFormat, BrokenFilesSayWhereAndWhat) {
-  const std::string good = example();
-  const std::pair<std::string, std::string> cases[] = {
+  const std::string good = data_text("vindr/train.csv");
+  const std::vector<BrokenFile> cases = {
       {"", "t.csv:1: expected a heading with image_id, class_name, rad_id"},
       {with(good, "rad_id", "reader"), "t.csv:1: expected the column \"rad_id\" in the heading, found none"},
       {with(good, "1653.0,", ""), "t.csv:4: expected 8 fields as in the heading, found 7"},
@@ -62,10 +51,8 @@ TEST(VindrFormat, BrokenFilesSayWhereAndWhat) {
       {with(good, "\"R8\"", "\"R8"), "t.csv:6: a field in double quotes does not end"},
       {with(good, "Cardio", "Card\xC0\x80io"), "t.csv:4: a field is not valid UTF-8"},
   };
-  for (const auto& [text, message] : cases) {
-    const std::string error = parse_error(text, "vindr", "t.csv");
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+  expect_refused_by("vindr", cases, "t.csv");
 }
 
 }  // namespace
+}  // namespace bdc::test

@@ -1,21 +1,12 @@
 #include "bdc_core/crowd/io_support.h"
 
+namespace bdc::test {
 namespace {
 
-using bdc::CrowdData;
-using bdc::ReadOptions;
-using bdc::test::data_path;
-using bdc::test::parse;
-using bdc::test::parse_error;
-using bdc::test::read_text;
-using bdc::test::with;
-
-std::string example() {
-  return read_text(data_path("voc/alice/000005.xml"));
-}
+const char* const kExample = "voc/alice/000005.xml";
 
 TEST(VocFormat, ReadsTheHandWrittenFolder) {
-  const CrowdData data = bdc::read_crowd({data_path("voc")});
+  const CrowdData data = read_crowd({data_path("voc")});
   ASSERT_EQ(data.images.size(), 2U);
   EXPECT_EQ(data.images[0].id.text, "000005");
   EXPECT_EQ(data.images[0].file, "000005.jpg");
@@ -29,8 +20,8 @@ TEST(VocFormat, ReadsTheHandWrittenFolder) {
   EXPECT_EQ(data.annotators[2].id.text, "carol") << "an <annotator> element wins over the folder";
   EXPECT_EQ(data.annotators[3].id.text, "dave");
   ASSERT_EQ(data.annotations.size(), 4U);
-  EXPECT_EQ(data.annotations[0].box, (bdc::Box{263, 211, 324, 339}));
-  EXPECT_EQ(data.annotations[1].box, (bdc::Box{2, 1.5, 30, 4}));
+  EXPECT_EQ(data.annotations[0].box, (Box{263, 211, 324, 339}));
+  EXPECT_EQ(data.annotations[1].box, (Box{2, 1.5, 30, 4}));
   EXPECT_EQ(data.annotations[3].annotator, 3);
   EXPECT_TRUE(data.assignments_known);
   EXPECT_EQ(data.assignments.size(), 4U) << "bob saw 000005 and drew nothing";
@@ -39,12 +30,12 @@ TEST(VocFormat, ReadsTheHandWrittenFolder) {
 TEST(VocFormat, OneBasedPixelsIncludeTheLastOne) {
   ReadOptions options;
   options.voc_one_based = true;
-  EXPECT_EQ(parse(example(), "voc", "a/x.xml", options).annotations.at(0).box, (bdc::Box{262, 210, 324, 339}));
+  EXPECT_EQ(parse(data_text(kExample), "voc", "a/x.xml", options).annotations.at(0).box, (Box{262, 210, 324, 339}));
 }
 
 TEST(VocFormat, BrokenFilesSayWhereAndWhat) {
-  const std::string good = example();
-  const std::pair<std::string, std::string> cases[] = {
+  const std::string good = data_text(kExample);
+  const std::vector<BrokenFile> cases = {
       {"", "x.xml:1: expected XML, found an empty file"},
       {"annotation", "broken XML: no document element found"},
       {good.substr(0, 400), "x.xml:19: broken XML: "},
@@ -67,15 +58,12 @@ TEST(VocFormat, BrokenFilesSayWhereAndWhat) {
             "air"),
        "x.xml:15: expected text in UTF-8, found other bytes"},
   };
-  for (const auto& [text, message] : cases) {
-    const std::string error = parse_error(text, "voc", "a/x.xml");
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+  expect_refused_by("voc", cases, "a/x.xml");
 }
 
 TEST(VocFormat, EntitiesAreNotExpandedAndDeepNestingIsHarmless) {
   const std::string bomb = "<!DOCTYPE a [<!ENTITY x \"chair\"><!ENTITY f SYSTEM \"file:///etc/passwd\">]>" +
-                           with(example(), "chair", "&x;&f;");
+                           with(data_text(kExample), "chair", "&x;&f;");
   const CrowdData data = parse(bomb, "voc", "a/x.xml");
   EXPECT_EQ(data.classes.at(0).name, "&x;&f;");
   std::string deep = "<annotation>";
@@ -86,3 +74,4 @@ TEST(VocFormat, EntitiesAreNotExpandedAndDeepNestingIsHarmless) {
 }
 
 }  // namespace
+}  // namespace bdc::test

@@ -1,17 +1,10 @@
 #include "bdc_core/crowd/io_support.h"
 
+namespace bdc::test {
 namespace {
 
-using bdc::CrowdData;
-using bdc::ReadOptions;
-using bdc::test::data_path;
-using bdc::test::error_of;
-using bdc::test::parse;
-using bdc::test::parse_error;
-using bdc::test::TempFolder;
-
 TEST(YoloFormat, ReadsTheHandWrittenFolder) {
-  const CrowdData data = bdc::read_crowd({data_path("yolo")});
+  const CrowdData data = read_crowd({data_path("yolo")});
   ASSERT_EQ(data.images.size(), 2U);
   EXPECT_EQ(data.images[0].file, "img_a.jpg");
   ASSERT_EQ(data.classes.size(), 3U);
@@ -20,20 +13,20 @@ TEST(YoloFormat, ReadsTheHandWrittenFolder) {
   ASSERT_EQ(data.annotators.size(), 2U);
   EXPECT_EQ(data.annotators[0].id.text, "alice");
   ASSERT_EQ(data.annotations.size(), 3U);
-  EXPECT_EQ(data.annotations[0].box, (bdc::Box{75, 25, 125, 75}));
-  EXPECT_EQ(data.annotations[2].box, (bdc::Box{0, 0, 50, 80}));
+  EXPECT_EQ(data.annotations[0].box, (Box{75, 25, 125, 75}));
+  EXPECT_EQ(data.annotations[2].box, (Box{0, 0, 50, 80}));
   EXPECT_EQ(data.annotations[2].annotator, 1);
   EXPECT_TRUE(data.assignments_known);
   ASSERT_EQ(data.assignments.size(), 3U) << "alice's empty file is an assignment; bob has none for img_a";
 }
 
 TEST(YoloFormat, SizesMayComeFromTheImagesThemselves) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("ann/img_p.txt", "0 0.5 0.5 1 1\n");
   folder.write("ann/img_j.txt", "0 0.5 0.5 1 1\n");
   ReadOptions options;
   options.image_folder = data_path("yolo_images");
-  const CrowdData data = bdc::read_crowd({folder.path()}, options);
+  const CrowdData data = read_crowd({folder.path()}, options);
   ASSERT_EQ(data.images.size(), 2U);
   EXPECT_EQ(data.images[0].file, "img_j.jpg");
   EXPECT_EQ(data.images[0].width, 44);
@@ -43,20 +36,20 @@ TEST(YoloFormat, SizesMayComeFromTheImagesThemselves) {
 }
 
 TEST(YoloFormat, AFolderOfLabelsIsOneAnnotator) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("data/labels/a.txt", "0 0.5 0.5 1 1\n");
   folder.write("data/sizes.csv", "a.png,10,20\n");
-  const CrowdData data = bdc::read_crowd({folder / "data"});
+  const CrowdData data = read_crowd({folder / "data"});
   ASSERT_EQ(data.annotators.size(), 1U);
   EXPECT_EQ(data.annotators[0].id.text, "data");
-  EXPECT_EQ(data.annotations.at(0).box, (bdc::Box{0, 0, 10, 20}));
+  EXPECT_EQ(data.annotations.at(0).box, (Box{0, 0, 10, 20}));
 }
 
 TEST(YoloFormat, BrokenFilesSayWhereAndWhat) {
   ReadOptions options;
   options.class_names = data_path("yolo/data.yaml");
   options.sizes_csv = data_path("yolo/sizes.csv");
-  const std::pair<std::string, std::string> cases[] = {
+  const std::vector<BrokenFile> cases = {
       {"0 0.5 0.5 0.2\n", "img_a.txt:1: expected 5 values \"class cx cy w h\", found 4"},
       {"0 0.5 0.5 0.2 0.2 0.9\n", "found 6 (a sixth number is a detector's score, not an annotation)"},
       {"\n0 0.1 0.1 0.2 0.1 0.2 0.2\n",
@@ -73,10 +66,7 @@ TEST(YoloFormat, BrokenFilesSayWhereAndWhat) {
       {"0 0.5 0.5 0.1 0.2\n\xFF\n", "alice/img_a.txt: expected text, found bytes that are not UTF-8"},
       {"0,0.5,0.5,0.1,0.2\n", "img_a.txt:1: expected 5 values \"class cx cy w h\", found 1"},
   };
-  for (const auto& [text, message] : cases) {
-    const std::string error = parse_error(text, "yolo", "alice/img_a.txt", options);
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+  expect_refused_by("yolo", cases, "alice/img_a.txt", options);
   const std::string unknown = parse_error("0 0.5 0.5 0.1 0.2\n", "yolo", "alice/other.txt", options);
   EXPECT_NE(unknown.find("alice/other.txt:1: the size of image \"other\" is unknown; expected it in sizes.csv"),
             std::string::npos)
@@ -84,8 +74,8 @@ TEST(YoloFormat, BrokenFilesSayWhereAndWhat) {
 }
 
 TEST(ClassNames, BrokenFilesSayWhereAndWhat) {
-  const TempFolder folder;
-  const std::pair<std::string, std::string> cases[] = {
+  const TemporaryFolder folder;
+  const std::vector<BrokenFile> cases = {
       {"nc: 3\n", "data.yaml: expected the key \"names\""},
       {"names: person\n", "data.yaml:1: expected a list or a map after \"names:\", found \"person\""},
       {"names: [a, b\n", "data.yaml:1: the list of names does not end in ']'"},
@@ -94,12 +84,11 @@ TEST(ClassNames, BrokenFilesSayWhereAndWhat) {
       {"names:\n  a\n", "data.yaml:2: expected \"number: class name\", found \"a\""},
       {"names: ['a', '']\n", "data.yaml:1: expected a class name, found nothing"},
   };
-  for (const auto& [text, message] : cases) {
+  expect_refused(cases, [&](const std::string& text) {
     ReadOptions options;
     options.class_names = folder.write("data.yaml", text);
-    const std::string error = parse_error("", "yolo", "im.txt", options);
-    EXPECT_NE(error.find(message), std::string::npos) << "expected " << message << "\nfound " << error;
-  }
+    return parse_error("", "yolo", "im.txt", options);
+  });
   ReadOptions options;
   options.class_names = folder.write("classes.txt", "a\n\nb\n");
   EXPECT_NE(parse_error("", "yolo", "im.txt", options).find("classes.txt:2: expected a class name, found a blank line"),
@@ -107,7 +96,7 @@ TEST(ClassNames, BrokenFilesSayWhereAndWhat) {
 }
 
 TEST(ClassNames, AllThreeYamlFormsMeanTheSame) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (const char* text : {"names: ['a', \"b c\", d]\nnc: 3\n", "nc: 3\nnames:\n- a\n- b c\n- d\n",
                            "names:\n  0: a\n  1: b c\n  2: d\nnc: 3\n", "names: [a,\n  'b c',\n  d]\n"}) {
     ReadOptions options;
@@ -120,3 +109,4 @@ TEST(ClassNames, AllThreeYamlFormsMeanTheSame) {
 }
 
 }  // namespace
+}  // namespace bdc::test
