@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "support/run_program.h"
+#include "support/expect_refusal.h"
 
 namespace {
 
@@ -34,11 +34,7 @@ TEST_P(BrokenConfig, HasItsOwnMessageAndExitCode) {
   std::vector<std::string> words = {"config"};
   words.insert(words.end(), GetParam().words.begin(), GetParam().words.end());
   const auto outcome = run_host(words, folder.path());
-  EXPECT_EQ(outcome.signal, 0);
-  EXPECT_EQ(outcome.exit_code, GetParam().exit_code) << outcome.err;
-  for (const auto& text : GetParam().says)
-    EXPECT_NE(outcome.err.find(text), std::string::npos) << "missing: " << text << "\nin: " << outcome.err;
-  EXPECT_EQ(outcome.out, "");
+  bdc::test::expect_refusal(outcome, GetParam().exit_code, GetParam().says);
 }
 
 INSTANTIATE_TEST_SUITE_P(

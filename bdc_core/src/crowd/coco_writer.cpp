@@ -3,6 +3,19 @@
 #include "crowd/coco_record.h"
 
 namespace bdc {
+namespace {
+
+/// An object with what annotations and true boxes share; it is left open.
+template <class Record>
+void begin_box_record(JsonWriter& json, const CrowdData& data, std::int64_t id, const Record& record) {
+  json.new_line().begin_object().key("id").integer(id).key("image_id");
+  write_id(json, data.images[static_cast<std::size_t>(record.image)].id);
+  json.key("category_id");
+  write_id(json, data.classes[static_cast<std::size_t>(record.label)].id);
+  write_bbox(json, record.box);
+}
+
+}  // namespace
 
 void write_coco_images(JsonWriter& json, const CrowdData& data) {
   json.new_line().key("images").begin_array();
@@ -30,11 +43,7 @@ void write_coco_annotations(JsonWriter& json, const CrowdData& data, bool with_a
   json.new_line().key("annotations").begin_array();
   std::int64_t id = 0;
   for (const Annotation& a : data.annotations) {
-    json.new_line().begin_object().key("id").integer(++id).key("image_id");
-    write_id(json, data.images[static_cast<std::size_t>(a.image)].id);
-    json.key("category_id");
-    write_id(json, data.classes[static_cast<std::size_t>(a.label)].id);
-    write_bbox(json, a.box);
+    begin_box_record(json, data, ++id, a);
     json.key("area").number(a.box.area()).key("iscrowd").integer(0);
     if (with_annotator) {
       json.key("annotator_id");
@@ -49,11 +58,7 @@ void write_coco_truth_boxes(JsonWriter& json, const CrowdData& data, const char*
   json.new_line().key(key).begin_array();
   std::int64_t id = 0;
   for (const TruthBox& t : data.truth) {
-    json.new_line().begin_object().key("id").integer(++id).key("image_id");
-    write_id(json, data.images[static_cast<std::size_t>(t.image)].id);
-    json.key("category_id");
-    write_id(json, data.classes[static_cast<std::size_t>(t.label)].id);
-    write_bbox(json, t.box);
+    begin_box_record(json, data, ++id, t);
     json.key("area").number(t.area).key("iscrowd").integer(t.is_crowd ? 1 : 0).end_object();
   }
   json.new_line().end_array();

@@ -332,16 +332,17 @@ CrowdData CrowdBuilder::finish(ReadReport* report) {
                          classes_.mentions.size() == classes_.records.size() &&
                          annotators_.mentions.size() == annotators_.records.size();
   if (!all_known) {
+    const auto resolve = [&](std::int32_t& row, auto& table, const RecordPlace& where) {
+      row = resolved(table, row, where);
+      return row >= 0;
+    };
     std::size_t kept = 0;
     for (std::size_t n = 0; n < annotations_.size(); ++n) {
       Annotation a = annotations_[n];
       const RecordPlace where = place_of(report_.annotation_place, n);
-      a.image = resolved(images_, a.image, where);
-      if (a.image < 0) continue;
-      a.label = resolved(classes_, a.label, where);
-      if (a.label < 0) continue;
-      a.annotator = resolved(annotators_, a.annotator, where);
-      if (a.annotator < 0) continue;
+      const bool is_whole = resolve(a.image, images_, where) && resolve(a.label, classes_, where) &&
+                            resolve(a.annotator, annotators_, where);
+      if (!is_whole) continue;
       if (keep_places_) report_.annotation_place[kept] = where;
       annotations_[kept++] = a;
     }
@@ -351,20 +352,14 @@ CrowdData CrowdBuilder::finish(ReadReport* report) {
     for (std::size_t n = 0; n < assignments_.size(); ++n) {
       Assignment a = assignments_[n];
       const RecordPlace where = place_of(assignment_place_, n);
-      a.image = resolved(images_, a.image, where);
-      if (a.image < 0) continue;
-      a.annotator = resolved(annotators_, a.annotator, where);
-      if (a.annotator >= 0) assignments_[kept++] = a;
+      if (resolve(a.image, images_, where) && resolve(a.annotator, annotators_, where)) assignments_[kept++] = a;
     }
     assignments_.resize(kept);
     kept = 0;
     for (std::size_t n = 0; n < truth_.size(); ++n) {
       TruthBox t = truth_[n];
       const RecordPlace where = place_of(report_.truth_place, n);
-      t.image = resolved(images_, t.image, where);
-      if (t.image < 0) continue;
-      t.label = resolved(classes_, t.label, where);
-      if (t.label < 0) continue;
+      if (!resolve(t.image, images_, where) || !resolve(t.label, classes_, where)) continue;
       if (keep_places_) {
         report_.truth_place[kept] = where;
         report_.truth_xywh[kept] = report_.truth_xywh[n];

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "bdc/base/error.h"
+#include "bdc/base/markup.h"
 #include "bdc/base/text.h"
 
 namespace bdc {
@@ -73,35 +74,15 @@ std::string xml_escaped(const std::string& text, std::size_t* lost) {
   std::string out;
   bool replaced = false;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      case '\r':
-        out += "&#13;";
-        break;
-      case '\t':
-        out += "&#9;";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += '?';
-          replaced = true;
-        } else {
-          out += c;
-        }
+    if (const std::string_view entity = markup_entity(c); !entity.empty()) {
+      out += entity;
+    } else if (c == '\n' || c == '\r' || c == '\t') {
+      out += "&#" + std::to_string(c) + ";";
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += '?';
+      replaced = true;
+    } else {
+      out += c;
     }
   }
   if (replaced && lost != nullptr) ++*lost;

@@ -95,6 +95,19 @@ void check_schema(const std::vector<plugin::OptionSpec>& schema, const std::stri
   }
 }
 
+/// What a plugin says of its detector or hook, with its own name where it gives none. `what`: which of the two.
+template <class Info, class Describe>
+Info described(Describe describe, const std::string& who, const std::string& what, const LoadedPlugin& plugin) {
+  if (!describe) {
+    throw UserError(ExitCode::plugin_not_found, who + " (" + plugin.file().string() + ") holds no " + what);
+  }
+  Info info;
+  call_plugin(who, "describe", [&] { describe(&info); });
+  if (info.name.empty()) info.name = plugin.name();
+  check_schema(info.options, who);
+  return info;
+}
+
 }  // namespace
 
 std::string short_message(const std::exception& error) {
@@ -135,13 +148,7 @@ LoadedPlugin LoadedPlugin::load(const std::filesystem::path& file) {
 
 plugin::DetectorInfo LoadedPlugin::detector_info() const {
   const std::string who = "plugin '" + name_ + "'";
-  if (!descriptor_->detector_info) {
-    throw UserError(ExitCode::plugin_not_found, who + " (" + file_.string() + ") holds no detector");
-  }
-  plugin::DetectorInfo info;
-  call_plugin(who, "describe", [&] { descriptor_->detector_info(&info); });
-  if (info.name.empty()) info.name = name_;
-  check_schema(info.options, who);
+  auto info = described<plugin::DetectorInfo>(descriptor_->detector_info, who, "detector", *this);
   if (info.stride < 1 || info.min_input_size < info.stride || info.input_size < info.min_input_size ||
       info.input_size % info.stride != 0 || info.min_input_size % info.stride != 0) {
     throw UserError(ExitCode::plugin_threw, who + " describes sizes that make no sense: input " +
@@ -153,15 +160,7 @@ plugin::DetectorInfo LoadedPlugin::detector_info() const {
 }
 
 plugin::HookInfo LoadedPlugin::hook_info() const {
-  const std::string who = "hook '" + name_ + "'";
-  if (!descriptor_->hook_info) {
-    throw UserError(ExitCode::plugin_not_found, who + " (" + file_.string() + ") holds no hook");
-  }
-  plugin::HookInfo info;
-  call_plugin(who, "describe", [&] { descriptor_->hook_info(&info); });
-  if (info.name.empty()) info.name = name_;
-  check_schema(info.options, who);
-  return info;
+  return described<plugin::HookInfo>(descriptor_->hook_info, "hook '" + name_ + "'", "hook", *this);
 }
 
 }  // namespace bdc::host

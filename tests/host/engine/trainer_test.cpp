@@ -133,6 +133,13 @@ std::int64_t batches_of(const Checkpoint& checkpoint) {
   return checkpoint.observers.at("loss_meter").at("batches").get<std::int64_t>();
 }
 
+Checkpoint checkpoint_of_a_run_stopped_after(int steps) {
+  SmallRun run;
+  run.recorder->on_step = [&](int step) { run.stop = step == steps; };
+  EXPECT_TRUE(run.fit().interrupted);
+  return run.checkpoint();
+}
+
 TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheMetricsOfAnUnbrokenRun) {
   SmallRun whole;
   (void)whole.fit();
@@ -142,11 +149,8 @@ TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheMetricsOfAnUnbrokenRun) {
   ASSERT_TRUE(expected[0].contains("r/before_fit")) << "hooks' metrics count, too";
   ASSERT_FALSE(expected[1].contains("r/before_fit"));
   for (int stop_after = 1; stop_after <= 3; ++stop_after) {
-    SmallRun first;
-    first.recorder->on_step = [&](int step) { first.stop = step == stop_after; };
-    ASSERT_TRUE(first.fit().interrupted);
+    const Checkpoint checkpoint = checkpoint_of_a_run_stopped_after(stop_after);
     SmallRun second;
-    const Checkpoint checkpoint = first.checkpoint();
     EXPECT_EQ(batches_of(checkpoint), stop_after == 2 ? 2 : 1) << "those of the epoch, up to the interrupt";
     (void)second.fit(&checkpoint);
     const std::vector<Json> records = read_metrics(second.folder.path());
@@ -159,10 +163,7 @@ TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheMetricsOfAnUnbrokenRun) {
 }
 
 TEST(Trainer, ACheckpointWithoutStatesOfObserversIsResumed) {
-  SmallRun first;
-  first.recorder->on_step = [&](int step) { first.stop = step == 1; };
-  (void)first.fit();
-  Checkpoint checkpoint = first.checkpoint();
+  Checkpoint checkpoint = checkpoint_of_a_run_stopped_after(1);
   checkpoint.observers.clear();
   SmallRun second;
   EXPECT_FALSE(second.fit(&checkpoint).interrupted);
@@ -176,11 +177,8 @@ TEST(Trainer, AnInterruptAfterAnyStepAndAResumeGiveTheBitsOfAnUnbrokenRun) {
   (void)whole.fit();
   const auto expected = module_state(whole.detector.module());
   for (int stop_after = 1; stop_after <= 3; ++stop_after) {
-    SmallRun first;
-    first.recorder->on_step = [&](int step) { first.stop = step == stop_after; };
-    ASSERT_TRUE(first.fit().interrupted);
+    const Checkpoint checkpoint = checkpoint_of_a_run_stopped_after(stop_after);
     SmallRun second;
-    const Checkpoint checkpoint = first.checkpoint();
     (void)second.fit(&checkpoint);
     for (const auto& [name, tensor] : module_state(second.detector.module()))
       EXPECT_TRUE(torch::equal(tensor, expected.at(name))) << name;

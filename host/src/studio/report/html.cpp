@@ -8,7 +8,9 @@
 #include <cstring>
 #include <vector>
 
+#include "bdc/base/markup.h"
 #include "bdc/base/table.h"
+#include "bdc/base/text.h"
 
 namespace bdc::host {
 namespace {
@@ -17,18 +19,8 @@ constexpr const char* kReplacement = "\xEF\xBF\xBD";
 
 /// Length of the UTF-8 character at the front of `text`, 0 when there is none.
 std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 && lead <= 0xF4 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
-  if (length == 0 || lead > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned char next = byte(1);
-  if ((lead == 0xE0 && next < 0xA0) || (lead == 0xED && next > 0x9F)) return 0;  // too long; a surrogate
-  if ((lead == 0xF0 && next < 0x90) || (lead == 0xF4 && next > 0x8F)) return 0;  // too long; beyond U+10FFFF
-  return length;
+  const std::size_t length = utf8_length(static_cast<unsigned char>(text[0]));
+  return text.size() >= length && is_utf8(text.substr(0, length)) ? length : 0;
 }
 
 }  // namespace
@@ -44,25 +36,8 @@ std::string escape_html(std::string_view text) {
     } else if (length > 1) {
       out += text.substr(0, length);
     } else {
-      switch (text[0]) {
-        case '&':
-          out += "&amp;";
-          break;
-        case '<':
-          out += "&lt;";
-          break;
-        case '>':
-          out += "&gt;";
-          break;
-        case '"':
-          out += "&quot;";
-          break;
-        case '\'':
-          out += "&#39;";
-          break;
-        default:
-          out += text[0];
-      }
+      const std::string_view entity = text[0] == '\'' ? "&#39;" : markup_entity(text[0]);
+      out += entity.empty() ? text.substr(0, 1) : entity;
     }
     text.remove_prefix(length == 0 ? 1 : length);
   }
