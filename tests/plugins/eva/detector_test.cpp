@@ -2,146 +2,57 @@
 // networks.
 #include "eva/detector.h"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
 #include <map>
 #include <set>
 
 #include "eva/decode.h"
 #include "parts/soft_losses.h"
+#include "support/detector_laws.h"
 
 namespace eva {
 namespace {
 
-using bdc::plugin::Images;
-using bdc::plugin::Predictions;
-using bdc::plugin::Targets;
-using Values = std::map<std::string, bdc::plugin::OptionValue>;
-
-constexpr std::int64_t kClasses = 4;
-
-Values defaults() {
-  Values out;
-  for (const auto& spec : Detector::describe().options) out[spec.name] = spec.default_value;
-  return out;
-}
+using namespace laws;
 
 Detector build(const Values& changed = {}, std::int64_t classes = kClasses, std::int64_t input = 64) {
-  Values values = defaults();
-  const auto set = [&](const char* name, std::int64_t n) { values[name] = n; };
-  values["size"] = std::string("ti");
-  set("embed_dim", 32);
-  set("depth", 3);
-  set("heads", 2);
-  set("patch", 8);
-  set("window", 4);
-  set("pretrain_size", 64);
-  set("pyramid_channels", 16);
-  set("rpn_convs", 1);
-  set("head_convs", 1);
-  set("head_width", 32);
-  set("train_proposals", 60);
-  set("test_proposals", 40);
-  set("anchors_per_image", 64);
-  set("regions_per_image", 32);
-  for (const auto& [name, value] : changed) values[name] = value;
+  const auto count = [](std::int64_t n) { return bdc::plugin::OptionValue(n); };
+  const Values small{{"size", std::string("ti")},
+                     {"embed_dim", count(32)},
+                     {"depth", count(3)},
+                     {"heads", count(2)},
+                     {"patch", count(8)},
+                     {"window", count(4)},
+                     {"pretrain_size", count(64)},
+                     {"pyramid_channels", count(16)},
+                     {"rpn_convs", count(1)},
+                     {"head_convs", count(1)},
+                     {"head_width", count(32)},
+                     {"train_proposals", count(60)},
+                     {"test_proposals", count(40)},
+                     {"anchors_per_image", count(64)},
+                     {"regions_per_image", count(32)}};
   torch::manual_seed(3);
-  return Detector({classes, input, bdc::plugin::Options(values)});
-}
-
-Images picture(std::int64_t batch, std::int64_t height, std::int64_t width) {
-  torch::manual_seed(5);
-  Images out;
-  out.pixels = torch::rand({batch, 3, height, width});
-  out.meta.resize(static_cast<std::size_t>(batch));
-  return out;
-}
-
-/// T boxes inside height x width, in growing image order.
-Targets some_targets(std::int64_t count, std::int64_t batch, std::int64_t height, std::int64_t width) {
-  torch::manual_seed(7);
-  const Tensor edge = torch::tensor({static_cast<float>(width), static_cast<float>(height)});
-  const Tensor low = torch::rand({count, 2}) * edge * 0.5, size = (torch::rand({count, 2}) * 0.4 + 0.1) * edge;
-  Targets out;
-  out.boxes = torch::cat({low, low + size}, 1);
-  out.class_probs = torch::rand({count, kClasses}).softmax(1);
-  out.weights = torch::rand({count}) + 0.2;
-  out.image_index = torch::floor_divide(torch::arange(count, torch::kInt64) * batch, count);
-  return out;
-}
-
-struct Pull {
-  double loss;
-  Tensor gradient;  ///< of all parameters, as one vector
-};
-
-template <class Loss>
-Pull pull_of(Detector& detector, const Images& images, const Loss& loss) {
-  torch::manual_seed(9);
-  detector.module().train();
-  detector.module().zero_grad();
-  const Tensor total = loss(*detector.forward(images)).total;
-  total.backward();
-  std::vector<Tensor> parts;
-  for (const auto& p : detector.module().parameters()) {
-    parts.push_back(p.grad().defined() ? p.grad().flatten().clone() : torch::zeros({p.numel()}));
-  }
-  return {total.item<double>(), torch::cat(parts)};
-}
-
-Pull soft_pull(Detector& detector, const Images& images, const Targets& targets) {
-  return pull_of(detector, images, [&](const auto& a) { return detector.loss(a, targets); });
-}
-
-double length(const Tensor& t) {
-  return t.norm().item<double>();
+  return Detector({classes, input, bdc::plugin::Options(option_values(Detector::describe(), small, changed))});
 }
 
 TEST(EvaDetector, OneHotAndWeightOneIsTheHardLoss) {
   Detector detector = build({{"drop_path", 0.3}});
-  const Images images = picture(3, 96, 64);
-  const Targets t = some_targets(9, 3, 96, 64);
-  const Tensor labels = t.class_probs.argmax(1);
-  const Pull soft = soft_pull(detector, images, Targets::hard(t.boxes, labels, t.image_index, kClasses));
-  const Pull hard = pull_of(detector, images, [&](const auto& a) {
-    return detector.hard_loss(a, {t.boxes, labels, t.image_index});
-  });
-  EXPECT_NEAR(soft.loss, hard.loss, 1e-6 * hard.loss);
-  EXPECT_LT(length(soft.gradient - hard.gradient), 1e-5 * length(hard.gradient));
+  expect_one_hot_and_weight_one_is_the_hard_loss(detector);
 }
 
 TEST(EvaDetector, ATargetOfWeightZeroIsAsIfItWereNotThere) {
   Detector detector = build();
-  const Images images = picture(2, 64, 64);
-  Targets with = some_targets(6, 2, 64, 64);
-  with.weights[2] = 0;
-  const Tensor others = torch::tensor({0, 1, 3, 4, 5}, torch::kInt64);
-  const auto of_others = [&](const Tensor& t) { return t.index_select(0, others); };
-  const Targets without{of_others(with.boxes), of_others(with.class_probs), of_others(with.weights),
-                        of_others(with.image_index)};
-  EXPECT_TRUE(torch::equal(soft_pull(detector, images, with).gradient, soft_pull(detector, images, without).gradient));
+  expect_a_target_of_weight_zero_is_as_if_it_were_not_there(detector);
 }
 
 TEST(EvaDetector, NoTargetsGiveAFiniteLossWithAGradient) {
   Detector detector = build();
-  const Images images = picture(2, 64, 64);
-  Targets none = some_targets(4, 2, 64, 64);
-  for (Tensor* t : {&none.boxes, &none.class_probs, &none.weights, &none.image_index}) *t = t->slice(0, 0, 0);
-  const Pull pull = soft_pull(detector, images, none);
-  EXPECT_TRUE(std::isfinite(pull.loss) && torch::isfinite(pull.gradient).all().item<bool>());
-  EXPECT_GT(length(pull.gradient), 0);
+  (void)expect_no_targets_give_a_finite_loss_with_a_gradient(detector);
 }
 
 TEST(EvaDetector, OneClassTrainsAndPredicts) {
   Detector detector = build({}, 1);
-  Targets t = some_targets(4, 2, 64, 64);
-  t.class_probs = torch::ones({4, 1});
-  const auto activations = detector.forward(picture(2, 64, 64));
-  EXPECT_TRUE(std::isfinite(detector.loss(*activations, t).total.item<double>()));
-  const Predictions p = detector.decode(*activations, {0.0, 0.6, 10});
-  ASSERT_GT(p.scores.size(0), 0);
-  EXPECT_TRUE(torch::allclose(p.class_probs, torch::ones_like(p.class_probs)));
+  (void)expect_one_class_trains_and_predicts(detector);
 }
 
 TEST(EvaLoss, EveryStageWeighsARegionByItsOwnTargetAndBackgroundByOne) {
@@ -253,7 +164,7 @@ TEST(EvaDetector, ActivationCheckpointingGivesTheSameLossAndGradients) {
   Detector kept = build({{"drop_path", 0.3}}), again = build({{"drop_path", 0.3}, {"activation_checkpointing", true}});
   const Images images = picture(3, 64, 64);
   const Targets t = some_targets(6, 3, 64, 64);
-  const Pull a = soft_pull(kept, images, t), b = soft_pull(again, images, t);
+  const Pull a = pull(kept, images, t), b = pull(again, images, t);
   EXPECT_NEAR(a.loss, b.loss, 1e-6 * a.loss);
   EXPECT_LT((a.gradient - b.gradient).abs().max().item<double>(), 1e-5);
 }
@@ -292,8 +203,7 @@ TEST(EvaDetector, GroupsDecayTheLearningRateByDepthAndSpareNormsBiasesAndPositio
 
 /// Shapes of the l detector, from the file of the small one: its sizes replaced by those of l.
 TEST(EvaSizes, TheLDetectorHasTheOfficialNamesAndShapesAndParameterCount) {
-  Values values = defaults();
-  const Settings settings = settings_of({80, 1024, bdc::plugin::Options(values)});
+  const Settings settings = settings_of({80, 1024, bdc::plugin::Options(option_values(Detector::describe(), {}))});
   EXPECT_EQ(settings.network.vit.global_blocks, (std::vector<std::int64_t>{2, 5, 8, 11, 14, 17, 20, 23}));
   EXPECT_EQ(settings.layer_decay, 0.8);
   Network net(settings.network);

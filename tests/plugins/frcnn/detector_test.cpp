@@ -2,10 +2,7 @@
 // on small random networks.
 #include "frcnn/detector.h"
 
-#include <gtest/gtest.h>
-#include <torch/nn.h>
-
-#include <cmath>
+#include "support/detector_laws.h"
 
 namespace frcnn {
 namespace {
@@ -13,104 +10,27 @@ namespace {
 using parts::ResNet;
 using parts::ResNetOptions;
 
-using bdc::plugin::Images;
-using bdc::plugin::Predictions;
-using bdc::plugin::Targets;
+using namespace laws;
 
-constexpr std::int64_t kClasses = 4;
-
-Detector build(const std::map<std::string, bdc::plugin::OptionValue>& changed = {}) {
-  std::map<std::string, bdc::plugin::OptionValue> values;
-  for (const auto& spec : Detector::describe().options) values[spec.name] = spec.default_value;
-  values["backbone"] = std::string("resnet18");
-  values["width"] = 0.25;
-  values["pyramid_channels"] = std::int64_t{16};
-  values["head_channels"] = std::int64_t{32};
-  values["trainable_layers"] = std::int64_t{5};
-  values["anchor_sizes"] = std::string("8, 16, 32, 64, 128");
-  values["rpn_post_nms_train"] = std::int64_t{100};
-  values["rpn_post_nms_test"] = std::int64_t{50};
-  for (const auto& [name, value] : changed) values[name] = value;
+Detector build(const Values& changed = {}) {
+  const Values small{{"backbone", std::string("resnet18")},     {"width", 0.25},
+                     {"pyramid_channels", std::int64_t{16}},    {"head_channels", std::int64_t{32}},
+                     {"trainable_layers", std::int64_t{5}},     {"anchor_sizes", std::string("8, 16, 32, 64, 128")},
+                     {"rpn_post_nms_train", std::int64_t{100}}, {"rpn_post_nms_test", std::int64_t{50}}};
   torch::manual_seed(3);
-  return Detector({kClasses, 64, bdc::plugin::Options(values)});
-}
-
-Images picture(std::int64_t batch, std::int64_t height, std::int64_t width) {
-  torch::manual_seed(5);
-  Images out;
-  out.pixels = torch::rand({batch, 3, height, width});
-  out.meta.resize(static_cast<std::size_t>(batch));
-  for (auto& meta : out.meta) meta.content_width = width, meta.content_height = height;
-  return out;
-}
-
-/// T boxes inside height x width, in growing image order.
-Targets some_targets(std::int64_t count, std::int64_t batch, std::int64_t height, std::int64_t width) {
-  torch::manual_seed(7);
-  const Tensor edge = torch::tensor({static_cast<float>(width), static_cast<float>(height)});
-  const Tensor low = torch::rand({count, 2}) * edge * 0.5, size = (torch::rand({count, 2}) * 0.4 + 0.1) * edge;
-  Targets out;
-  out.boxes = torch::cat({low, low + size}, 1);
-  out.class_probs = torch::rand({count, kClasses}).softmax(1);
-  out.weights = torch::rand({count}) + 0.2;
-  out.image_index = torch::floor_divide(torch::arange(count, torch::kInt64) * batch, std::max<std::int64_t>(1, count));
-  return out;
-}
-
-struct Pull {
-  double loss;
-  Tensor gradient;
-};
-
-/// Same random numbers every time.
-template <class LossFunction>
-Pull pull_of(Detector& detector, const Images& images, const LossFunction& loss) {
-  torch::manual_seed(11);
-  detector.module().eval();
-  detector.module().zero_grad();
-  const auto activations = detector.forward(images);
-  const auto terms = loss(*activations);
-  terms.total.backward();
-  std::vector<Tensor> parts;
-  for (const auto& p : detector.module().parameters()) {
-    parts.push_back(p.grad().defined() ? p.grad().flatten().clone() : torch::zeros({p.numel()}));
-  }
-  return {terms.total.template item<double>(), torch::cat(parts)};
-}
-
-Pull pull(Detector& detector, const Images& images, const Targets& targets) {
-  return pull_of(detector, images, [&](const auto& a) { return detector.loss(a, targets); });
-}
-
-void expect_sound(const Pull& p) {
-  EXPECT_TRUE(std::isfinite(p.loss));
-  EXPECT_TRUE(torch::isfinite(p.gradient).all().item<bool>());
-  EXPECT_GT(p.gradient.norm().item<double>(), 0);
+  return Detector({kClasses, 64, bdc::plugin::Options(option_values(Detector::describe(), small, changed))});
 }
 
 TEST(FrcnnLaws, OneHotAndWeightOneIsTheHardLoss) {
   Detector detector = build();
-  const Images images = picture(3, 96, 64);
-  const Targets t = some_targets(9, 3, 96, 64);
-  const Tensor labels = t.class_probs.argmax(1);
-  const Pull soft = pull(detector, images, Targets::hard(t.boxes, labels, t.image_index, kClasses));
-  const Pull hard = pull_of(detector, images, [&](const auto& a) {
-    return detector.hard_loss(a, {t.boxes, labels, t.image_index});
-  });
-  EXPECT_NEAR(soft.loss, hard.loss, 1e-6 * hard.loss);
-  EXPECT_LT((soft.gradient - hard.gradient).norm().item<double>(), 1e-5 * hard.gradient.norm().item<double>());
+  detector.module().eval();
+  expect_one_hot_and_weight_one_is_the_hard_loss(detector);
 }
 
 TEST(FrcnnLaws, ATargetOfWeightZeroIsAsIfItWereNotThere) {
   Detector detector = build();
-  const Images images = picture(2, 64, 64);
-  Targets with = some_targets(6, 2, 64, 64);
-  with.weights[2] = 0;
-  const Tensor others = torch::tensor({0, 1, 3, 4, 5}, torch::kInt64);
-  const auto of_others = [&](const Tensor& t) { return t.index_select(0, others); };
-  const Targets without{of_others(with.boxes), of_others(with.class_probs), of_others(with.weights),
-                        of_others(with.image_index)};
-  EXPECT_TRUE(torch::equal(pull(detector, images, with).gradient, pull(detector, images, without).gradient));
+  detector.module().eval();
+  expect_a_target_of_weight_zero_is_as_if_it_were_not_there(detector);
 }
 
 TEST(FrcnnLaws, WeightsReachBothStages) {
@@ -139,6 +59,7 @@ TEST(FrcnnLaws, WeightsReachBothStages) {
 
 TEST(FrcnnLaws, TheSameSeedGivesTheSameBits) {
   Detector detector = build({{"rpn_batch", std::int64_t{16}}, {"roi_batch", std::int64_t{16}}});
+  detector.module().eval();
   const Images images = picture(2, 64, 64);
   const Targets t = some_targets(6, 2, 64, 64);
   const Pull first = pull(detector, images, t), second = pull(detector, images, t);
@@ -198,10 +119,11 @@ class FrcnnOddTargets : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(FrcnnOddTargets, LossAndGradientAreFinite) {
   Detector detector = build();
+  detector.module().eval();
   Images images = picture(2, 96, 96);
   Targets t = some_targets(6, 2, 96, 96);
   if (GetParam() == "EmptyImages") {
-    for (Tensor* part : {&t.boxes, &t.class_probs, &t.weights, &t.image_index}) *part = part->slice(0, 0, 0);
+    t = rows_of(t, {});
   } else if (GetParam() == "OneEmptyImage") {
     t.image_index.fill_(1);
   } else if (GetParam() == "ManyObjects") {
@@ -234,11 +156,8 @@ INSTANTIATE_TEST_SUITE_P(Unit, FrcnnOddTargets,
 
 TEST(FrcnnOddTargets, WithAllWeightsZeroTheLossIsThatOfEmptyImages) {
   Detector detector = build();
-  const Images images = picture(2, 64, 64);
-  Targets silent = some_targets(6, 2, 64, 64), none = silent;
-  silent.weights.zero_();
-  for (Tensor* part : {&none.boxes, &none.class_probs, &none.weights, &none.image_index}) *part = part->slice(0, 0, 0);
-  EXPECT_TRUE(torch::equal(pull(detector, images, silent).gradient, pull(detector, images, none).gradient));
+  detector.module().eval();
+  expect_all_weights_zero_is_as_if_there_were_no_targets(detector);
 }
 
 class FrcnnNorms : public ::testing::TestWithParam<std::string> {};

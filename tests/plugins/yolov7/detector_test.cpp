@@ -2,122 +2,44 @@
 // networks.
 #include "yolov7/detector.h"
 
-#include <gtest/gtest.h>
-#include <torch/nn.h>
-
-#include <cmath>
-
+#include "support/detector_laws.h"
 #include "yolov7/decode.h"
 
 namespace yolov7 {
 namespace {
 
-using bdc::plugin::HardTargets;
-using bdc::plugin::Images;
-using bdc::plugin::Predictions;
-using bdc::plugin::Targets;
+using namespace laws;
 
-constexpr std::int64_t kClasses = 4;
-
-Detector build(std::map<std::string, bdc::plugin::OptionValue> changed, std::int64_t classes = kClasses) {
-  std::map<std::string, bdc::plugin::OptionValue> values;
-  for (const auto& spec : Detector::describe().options) values[spec.name] = spec.default_value;
-  values["variant"] = std::string("tiny");
-  values["width"] = 0.25;
-  for (auto& [name, value] : changed) values[name] = value;
+Detector build(const Values& changed, std::int64_t classes = kClasses) {
+  const Values small{{"variant", std::string("tiny")}, {"width", 0.25}};
   torch::manual_seed(3);
-  return Detector({classes, 64, bdc::plugin::Options(values)});
+  return Detector({classes, 64, bdc::plugin::Options(option_values(Detector::describe(), small, changed))});
 }
 
-Images picture(std::int64_t batch, std::int64_t height, std::int64_t width) {
-  torch::manual_seed(5);
-  Images out;
-  out.pixels = torch::rand({batch, 3, height, width});
-  out.meta.resize(static_cast<std::size_t>(batch));
-  return out;
-}
-
-/// T boxes inside height x width, in growing image order.
-Targets some_targets(std::int64_t count, std::int64_t batch, std::int64_t height, std::int64_t width) {
-  torch::manual_seed(7);
-  const Tensor edge = torch::tensor({static_cast<float>(width), static_cast<float>(height)});
-  const Tensor low = torch::rand({count, 2}) * edge * 0.5, size = (torch::rand({count, 2}) * 0.4 + 0.1) * edge;
-  Targets out;
-  out.boxes = torch::cat({low, low + size}, 1);
-  out.class_probs = torch::rand({count, kClasses}).softmax(1);
-  out.weights = torch::rand({count}) + 0.2;
-  out.image_index = torch::floor_divide(torch::arange(count, torch::kInt64) * batch, count);
-  return out;
-}
-
-/// Gradient of a loss with respect to all parameters, as one vector; batch norms frozen.
-Tensor gradient(Detector& detector, const Tensor& total) {
-  detector.module().zero_grad();
-  total.backward();
-  std::vector<Tensor> parts;
-  for (const auto& p : detector.module().parameters()) {
-    parts.push_back(p.grad().defined() ? p.grad().flatten().clone() : torch::zeros({p.numel()}));
-  }
-  return torch::cat(parts);
-}
-
-Tensor gradient_of(Detector& detector, const Images& images, const Targets& targets) {
-  detector.module().eval();
-  return gradient(detector, detector.loss(*detector.forward(images), targets).total);
-}
-
-class Yolov7Assigners : public ::testing::TestWithParam<std::string> {};
+/// With batch norms frozen.
+class Yolov7Assigners : public ::testing::TestWithParam<std::string> {
+ protected:
+  Yolov7Assigners() : detector_(build({{"assigner", GetParam()}})) { detector_.module().eval(); }
+  Detector detector_;
+};
 
 TEST_P(Yolov7Assigners, OneHotAndWeightOneIsTheHardLoss) {
-  Detector detector = build({{"assigner", GetParam()}});
-  detector.module().eval();
-  const Images images = picture(3, 96, 64);
-  const Targets t = some_targets(9, 3, 96, 64);
-  const Tensor labels = t.class_probs.argmax(1);
-  const auto activations = detector.forward(images);
-  const auto soft = detector.loss(*activations, Targets::hard(t.boxes, labels, t.image_index, kClasses));
-  const Tensor soft_gradient = gradient(detector, soft.total);
-  const auto again = detector.forward(images);
-  const auto hard = detector.hard_loss(*again, {t.boxes, labels, t.image_index});
-  const Tensor hard_gradient = gradient(detector, hard.total);
-  EXPECT_NEAR(soft.total.item<double>(), hard.total.item<double>(), 1e-6 * hard.total.item<double>());
-  EXPECT_LT((soft_gradient - hard_gradient).norm().item<double>(), 1e-5 * hard_gradient.norm().item<double>());
+  expect_one_hot_and_weight_one_is_the_hard_loss(detector_);
 }
 
 TEST_P(Yolov7Assigners, ATargetOfWeightZeroIsAsIfItWereNotThere) {
-  Detector detector = build({{"assigner", GetParam()}});
-  const Images images = picture(2, 64, 64);
-  Targets with = some_targets(6, 2, 64, 64);
-  with.weights[2] = 0;
-  const Tensor others = torch::tensor({0, 1, 3, 4, 5}, torch::kInt64);
-  const auto of_others = [&](const Tensor& t) { return t.index_select(0, others); };
-  const Targets without{of_others(with.boxes), of_others(with.class_probs), of_others(with.weights),
-                        of_others(with.image_index)};
-  EXPECT_TRUE(torch::equal(gradient_of(detector, images, with), gradient_of(detector, images, without)));
+  expect_a_target_of_weight_zero_is_as_if_it_were_not_there(detector_);
 }
 
 TEST_P(Yolov7Assigners, NoTargetsGiveAFiniteLossWithAGradient) {
-  Detector detector = build({{"assigner", GetParam()}});
-  const Images images = picture(2, 64, 64);
-  Targets none = some_targets(4, 2, 64, 64);
-  for (Tensor* t : {&none.boxes, &none.class_probs, &none.weights, &none.image_index}) *t = t->slice(0, 0, 0);
-  const Tensor pull = gradient_of(detector, images, none);
-  EXPECT_TRUE(torch::isfinite(pull).all().item<bool>());
-  EXPECT_GT(pull.norm().item<double>(), 0);
-  Targets silent = some_targets(4, 2, 64, 64);
-  silent.weights.zero_();
-  EXPECT_TRUE(torch::equal(gradient_of(detector, images, silent), pull));
+  (void)expect_no_targets_give_a_finite_loss_with_a_gradient(detector_);
+  expect_all_weights_zero_is_as_if_there_were_no_targets(detector_);
 }
 
 TEST_P(Yolov7Assigners, OneClassTrainsAndPredicts) {
   Detector detector = build({{"assigner", GetParam()}}, 1);
   detector.module().eval();
-  Targets t = some_targets(4, 2, 64, 64);
-  t.class_probs = torch::ones({4, 1});
-  const auto activations = detector.forward(picture(2, 64, 64));
-  EXPECT_TRUE(std::isfinite(detector.loss(*activations, t).total.item<double>()));
-  const Predictions p = detector.decode(*activations, {0.0, 0.6, 10});
-  EXPECT_EQ(p.scores.size(0), 20);
+  const Predictions p = expect_one_class_trains_and_predicts(detector);
   EXPECT_TRUE(torch::equal(p.class_probs, torch::ones({20, 1})));
 }
 
