@@ -124,8 +124,8 @@ TEST_F(ReportInputs, WhoIsWhoIsToldByNamesWhereIdsMeanOthers) {
   ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "--annotators", "a.json"}).exit_code, 0);
   std::swap(labels["annotators"][0]["name"], labels["annotators"][3]["name"]);
   folder.write("swapped.json", labels.dump());
-  says({"report", "swapped.json", "--annotators", "a.json", "-o", "r.html"}, 0, "names tell who is who");
-  says({"aggregate", "swapped.json", "--prior", "a.json", "-o", "c.json"}, 0, "names tell who is who");
+  says({"report", "swapped.json", "--annotators", "a.json", "-o", "r.html"}, 0, "annotators are matched by name");
+  says({"aggregate", "swapped.json", "--prior", "a.json", "-o", "c.json"}, 0, "annotators are matched by name");
   labels["annotators"][3]["name"] = "stranger";
   folder.write("other.json", labels.dump());
   const std::string where = "a.json: /annotators/0/name: expected \"who4\"";

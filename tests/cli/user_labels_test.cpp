@@ -203,7 +203,7 @@ std::size_t objects_of(const Json& judged) {
 
 TEST(UserLabels, WhatWasLearntOfTheAnnotatorsIsShown) {
   const TrainedOnShapes user;
-  EXPECT_TRUE(has(user.trained.out, "What was learnt of the annotators:\n")) << user.trained.out;
+  EXPECT_TRUE(has(user.trained.out, "What was learnt about the annotators:\n")) << user.trained.out;
   EXPECT_TRUE(has(user.trained.out, "average-10")) << user.trained.out;
 }
 

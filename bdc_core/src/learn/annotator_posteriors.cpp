@@ -252,7 +252,7 @@ AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const Cr
       throw DataError((posteriors.source.empty() ? "annotators" : posteriors.source) + ": /classes/" +
                       std::to_string(j) + ": expected a class of this data set (" + known_classes(crowd.classes) +
                       "), found " + in_quotes(class_key(posteriors.classes[j])) +
-                      "; what was learnt of annotators fits data sets with the same class names alone");
+                      "; what was learnt about annotators fits data sets with the same class names alone");
     }
   }
   Alignment alignment;

@@ -51,7 +51,7 @@ void check_capabilities(const plugin::HookInfo& hook, const plugin::DetectorInfo
     throw UserError(ExitCode::config,
                     "hook '" + hook.name + "' needs a detector with '" + need + "', which plugin '" + detector.name +
                         "' has not" + (has.empty() ? "" : " (it has: " + join(has) + ")") +
-                        (others.empty() ? "\n  advice: no plugin that can be seen from here has it"
+                        (others.empty() ? "\n  advice: no plugin that can be found from here has it"
                                         : "\n  advice: use one that has it: --plugin " + join(others, " or ")));
   }
 }

@@ -211,7 +211,7 @@ TEST_F(Labels, MistakesOnTheCommandLineAreNamed) {
   says({"aggregate", "crowd.json", "--option", "profile=papr"}, 2, "paper");
   says({"aggregate", "crowd.json", "--option", "profile"}, 2, "NAME=VALUE");
   says({"aggregate", "crowd.json", "--method", "all"}, 2, "--truth");
-  says({"aggregate", "crowd.json", "--method", "mv", "--annotators", "x.json"}, 2, "learns nothing of annotators");
+  says({"aggregate", "crowd.json", "--method", "mv", "--annotators", "x.json"}, 2, "learns nothing about annotators");
   says({"aggregate"}, 2, "no labels");
   says({"aggregate", "crowd.json", "--option", "max_rounds="}, 2, "NAME=VALUE");
   says({"eval", "crowd.json", "gone.json"}, 4, "gone.json");

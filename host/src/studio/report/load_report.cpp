@@ -30,7 +30,8 @@ AnnotatorPosteriors read_posteriors(const std::string& file, const CrowdData& cr
     throw DataError(file + ": expected annotators of these labels, found none of them; ids tell who is who");
   }
   if (how.by_name) {
-    data.notes.push_back(file + ": ids mean other people than in the labels, so names tell who is who.");
+    data.notes.push_back(file +
+                         ": its ids belong to different people than in the labels, so annotators are matched by name.");
   }
   if (how.matched < crowd.annotators.size()) {
     data.notes.push_back(file + " knows " + std::to_string(how.matched) + " of the " +

@@ -31,7 +31,7 @@ std::string tiles(const ReportData& data, const ReportSettings& settings) {
     if (std::isfinite(agreement.class_alpha))
       out += tile(brief(agreement.class_alpha, 2), "agreement on classes (alpha)");
     if (std::isfinite(agreement.mean_pairwise_iou)) {
-      out += tile(brief(agreement.mean_pairwise_iou, 2), "mean IoU of boxes of one object");
+      out += tile(brief(agreement.mean_pairwise_iou, 2), "mean IoU of boxes on the same object");
     }
   }
   return out + "</div>";
