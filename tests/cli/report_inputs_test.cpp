@@ -86,20 +86,20 @@ TEST_F(ReportInputs, FilesOfAFolderThatIsReadAreNeverReplaced) {
   folder.write("run/results.csv", "epoch\n1\n");
   write_experiment(experiment_table());
   const std::string table = text("exp/table.json"), config = text("run/config.json");
-  says({"report", "labels", "-o", "labels/anna.json"}, 2, "labels/anna.json: would replace a file of labels");
+  says({"report", "labels", "-o", "labels/anna.json"}, 2, "labels/anna.json: would overwrite a file in labels");
   says({"report", "run", "-o", "run/config.json"}, 2, "nothing was changed");
-  says({"report", "run", "-o", "x.html", "--relabel-csv", "run/results.csv"}, 2, "would replace a file of run");
-  says({"report", "exp", "-o", "exp/table.json"}, 2, "would replace a file of exp");
+  says({"report", "run", "-o", "x.html", "--relabel-csv", "run/results.csv"}, 2, "would overwrite a file in run");
+  says({"report", "exp", "-o", "exp/table.json"}, 2, "would overwrite a file in exp");
   fs::create_symlink("../old.json", folder.path() / "labels/link.json");
   folder.write("old.json", labels);
-  says({"aggregate", "labels", "-o", "old.json"}, 2, "would replace a file of labels");  // read through a link
-  says({"aggregate", "labels", "-o", "labels/anna.json"}, 2, "would replace a file of labels");
-  says({"convert", "labels", "labels/anna.json"}, 2, "would replace a file of labels");
-  says({"validate", "labels", "--fix", "labels/anna.json"}, 2, "would replace a file of labels");
+  says({"aggregate", "labels", "-o", "old.json"}, 2, "would overwrite a file in labels");  // read through a link
+  says({"aggregate", "labels", "-o", "labels/anna.json"}, 2, "would overwrite a file in labels");
+  says({"convert", "labels", "labels/anna.json"}, 2, "would overwrite a file in labels");
+  says({"validate", "labels", "--fix", "labels/anna.json"}, 2, "would overwrite a file in labels");
   fs::create_symlink("run/config.json", folder.path() / "link.html");
   folder.write("run/notes.html", "my own");
-  says({"report", "run", "-o", "link.html"}, 2, "would replace a file of run");  // whatever the link is called
-  says({"report", "run", "-o", "run/notes.html"}, 2, "would replace a file of run");
+  says({"report", "run", "-o", "link.html"}, 2, "would overwrite a file in run");  // whatever the link is called
+  says({"report", "run", "-o", "run/notes.html"}, 2, "would overwrite a file in run");
   EXPECT_EQ(text("run/notes.html"), "my own");
   EXPECT_EQ(text("labels/anna.json"), labels);
   EXPECT_EQ(text("run/config.json"), config);

@@ -337,7 +337,7 @@ TEST_F(Labels, BrokenAnnotatorFilesAreNamedWithPlaceAndReason) {
       << outcome.err;
   EXPECT_EQ(host({"annotators", "."}).exit_code, 4);
   EXPECT_EQ(host({"annotators", "gone.json"}).exit_code, 4);
-  EXPECT_EQ(host({"annotators", "good.json", "--merge", "good.json"}).exit_code, 2) << "would replace what is read";
+  EXPECT_EQ(host({"annotators", "good.json", "--merge", "good.json"}).exit_code, 2) << "would overwrite an input";
 }
 
 TEST_F(Labels, MergedFilesHoldTheSumOfBoth) {
@@ -435,7 +435,7 @@ TEST_F(Labels, AnOutputThatCannotBeWrittenIsAClearError) {
            {"annotators", "gone.json", "--merge", "no/such/a.json"}}) {
     const auto outcome = host(words);
     EXPECT_EQ(outcome.exit_code, 1) << "before anything is read: " << outcome.err;
-    EXPECT_NE(outcome.err.find("cannot be written: there is no folder no/such; make it first"), std::string::npos)
+    EXPECT_NE(outcome.err.find("cannot be written: there is no folder no/such; create it first"), std::string::npos)
         << outcome.err;
   }
 }

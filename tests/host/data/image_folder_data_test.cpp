@@ -107,7 +107,7 @@ TEST(ImageFolderData, MissingImagesAreCountedNamedAndLeftOutWithTheirLabels) {
   EXPECT_TRUE(has(error_of([&] {
                     ImageFolderData(labels_of({"x"}), {folder.path(), false, {}});
                   }),
-                  "no image is left"));
+                  "no images left"));
   EXPECT_TRUE(has(error_of([&] {
                     ImageFolderData(labels, {folder.path() / "no", false, {}});
                   }),

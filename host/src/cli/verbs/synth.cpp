@@ -33,7 +33,7 @@ struct Flags {
 
 CrowdSpec spec_of(const Flags& flags) {
   if (!flags.preset.empty() && !flags.config.empty()) {
-    throw UserError(ExitCode::usage, "--preset and --config both name a crowd; a config can name a preset itself");
+    throw UserError(ExitCode::usage, "--preset and --config both define a crowd; a config can name a preset itself");
   }
   CrowdSpec spec;
   if (!flags.config.empty()) {
