@@ -212,7 +212,7 @@ TEST_F(ReportInputs, MessagesSayWhatAReportCanBeMadeOf) {
 
 TEST_F(ReportInputs, OneAnnotatorOrNoBoxesIsSaid) {
   folder.write("one.json", crowd(1).dump());
-  says({"report", "one.json", "-o", "r.html"}, 0, "one annotator alone");
+  says({"report", "one.json", "-o", "r.html"}, 0, "only one annotator");
   EXPECT_NE(text("r.html").find("Labels of 1 annotator<"), std::string::npos);
   json none = crowd();
   none["annotations"] = json::array();
@@ -243,7 +243,7 @@ TEST_F(ReportInputs, LabelsARunSavedAreNamedByTheirEpochAndAnnotatorsByWhoLearnt
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   ASSERT_EQ(host({"report", "runs/run", "-o", "r.html"}).exit_code, 0);
   const std::string page = text("r.html");
-  EXPECT_NE(page.find("bdc, annotations alone, run for this report; the run itself learnt nothing of annotators"),
+  EXPECT_NE(page.find("bdc, annotations alone, run for this report; the run itself learnt nothing about annotators"),
             std::string::npos);
   EXPECT_EQ(page.find("nothing but this report has seen"), std::string::npos);
 }

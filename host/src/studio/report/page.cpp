@@ -24,7 +24,7 @@ std::string tiles(const ReportData& data, const ReportSettings& settings) {
   if (!crowd.annotators.empty()) {
     out += tile(std::to_string(crowd.annotators.size()), "annotators") +
            tile(std::to_string(crowd.annotations.size()), "boxes drawn") +
-           tile(std::to_string(crowd.assignments.size()), "looks at images");
+           tile(std::to_string(crowd.assignments.size()), "assignments");
   }
   if (crowd.annotators.size() > 1) {
     const Agreement agreement = measure_agreement(crowd, nullptr, 0.45, 0.5, settings.threads);
