@@ -58,7 +58,7 @@ void add_convert_weights(Command& convert_verb, const std::shared_ptr<std::vecto
   verb.add_option("to", request->to, "what to write").required().type_name("OUT.safetensors");
   verb.add_flag("--float32", request->float32, "write half precision (float16, bfloat16) as float32");
   verb.footer(
-      "Reads state dicts, pickled modules such as the official yolov7.pt, and checkpoints from bdc-host or torch.save\n"
+      "Reads state dicts, pickled modules such as the official yolov7.pt, and checkpoints from bdc or torch.save\n"
       "(their 'ema' where there is one, else their 'model' or 'state_dict'). No code in a file is ever run.\n"
       "Example:\n  bdc-host convert weights yolov7-tiny.pt yolov7-tiny.safetensors --float32");
   verb.run([=] {
