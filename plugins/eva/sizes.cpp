@@ -56,9 +56,9 @@ std::vector<bdc::plugin::OptionSpec> option_specs() {
   const LossOptions loss;
   return {
       string_option("size", "l", "ti, s, b or l: embed_dim 192, 384, 768, 1024", {"ti", "s", "b", "l"}),
-      int_option("embed_dim", 0, "width of the transformer, a multiple of 4 * heads; 0: of the size", 0, 8192),
-      int_option("depth", 0, "its blocks; 0: of the size", 0, 200),
-      int_option("heads", 0, "its attention heads; 0: of the size", 0, 256),
+      int_option("embed_dim", 0, "width of the transformer, a multiple of 4 * heads; 0: from size", 0, 8192),
+      int_option("depth", 0, "its blocks; 0: from size", 0, 200),
+      int_option("heads", 0, "its attention heads; 0: from size", 0, 256),
       int_option("patch", net.vit.patch,
                  "edge of a token in pixels, a power of 2; input edges are multiples of twice it", 4, 64),
       int_option("window", net.vit.window, "edge of the attention windows in tokens", 1, 64),
@@ -68,22 +68,22 @@ std::vector<bdc::plugin::OptionSpec> option_specs() {
                  "edge in pixels of the images whose positions pos_embed holds; resized to the input", 4, 8192),
       int_option("pretrain_grid", net.vit.pretrain_grid,
                  "edge of the grid of tokens whose angles the rotary embedding spans", 1, 1024),
-      number_option("drop_path", -1, "share of images that skip a branch of the last block; -1: of the size", -1, 0.95),
-      number_option("layer_scale", 0, "start value of a learnt factor on every branch; 0: none", 0, 10),
+      number_option("drop_path", -1, "share of images that skip a branch of the last block; -1: from size", -1, 0.95),
+      number_option("layer_scale", 0, "initial value of a learnt factor on every branch; 0: none", 0, 10),
       bool_option("activation_checkpointing", false,
-                  "keep one block's inner results at a time and work out the others again: less memory, more time"),
+                  "keep one block's activations at a time and recompute the others: less memory, more time"),
       int_option("pyramid_channels", net.pyramid_channels, "channels of the pyramid and of the heads", 4, 4096),
       int_option("rpn_convs", net.rpn_convs, "3 x 3 convolutions of the proposal head", 1, 16),
       int_option("head_convs", net.head_convs, "3 x 3 convolutions of a cascade stage", 0, 16),
       int_option("head_width", net.head_width, "width of a cascade stage's fully connected layer", 4, 16384),
-      int_option("train_proposals", loss.proposals.after_suppression, "proposals of an image in training", 1, 100000),
-      int_option("test_proposals", 1000, "proposals of an image that decode looks at", 1, 100000),
-      int_option("anchors_per_image", loss.rpn.sampler.per_image, "anchors drawn for the proposal loss", 1, 100000),
-      int_option("regions_per_image", loss.regions.sampler.per_image, "regions drawn for the cascade's loss", 1,
+      int_option("train_proposals", loss.proposals.after_suppression, "proposals per image in training", 1, 100000),
+      int_option("test_proposals", 1000, "proposals per image in predictions", 1, 100000),
+      int_option("anchors_per_image", loss.rpn.sampler.per_image, "anchors sampled for the proposal loss", 1, 100000),
+      int_option("regions_per_image", loss.regions.sampler.per_image, "regions sampled for the cascade's loss", 1,
                  100000),
       number_option("layer_decay", -1,
                     "learning rate of a block / that of the block after it; the embeddings come before the first, all "
-                    "else after the last; -1: of the size",
+                    "else after the last; -1: from size",
                     -1, 1)};
 }
 
@@ -97,7 +97,7 @@ Settings settings_of(const bdc::plugin::DetectorConfig& config) {
     const double given = o.get_number(name);
     if (given < 0 && given != -1) {
       throw std::invalid_argument(std::string("eva: option ") + name +
-                                  ": expected -1 (of the size) or a number from 0 on");
+                                  ": expected -1 (from size) or a number of at least 0");
     }
     return given < 0 ? usual : given;
   };

@@ -72,7 +72,7 @@ bdc::plugin::DetectorInfo Detector::describe() {
   info.options = {
       string_option("backbone", "resnet50", "resnet18, resnet34, resnet50 or resnet101",
                     {"resnet18", "resnet34", "resnet50", "resnet101"}),
-      number_option("width", 1.0, "factor of the backbone's channels", 0.1, 4.0),
+      number_option("width", 1.0, "multiplies the backbone's channels", 0.1, 4.0),
       string_option("norm", "frozen", "frozen batch norm (pretrained weights), or batch or group norm that learns",
                     {"frozen", "batch", "group"}),
       number_option("norm_eps", 1e-5, "added to variances; 0 for torchvision's COCO_V1 weights", 0.0, 1.0),
@@ -87,18 +87,18 @@ bdc::plugin::DetectorInfo Detector::describe() {
                     100000.0),
       int_option("min_size", 0, "shorter edge that images are resized to in the plugin; 0: not resized", 0, 10000),
       int_option("max_size", 1333, "longest edge after that", 1, 20000),
-      int_option("rpn_pre_nms_train", 2000, "anchors of a level that may become proposals, in the loss", 1, 1000000),
-      int_option("rpn_post_nms_train", 2000, "proposals of an image in the loss", 1, 1000000),
-      int_option("rpn_pre_nms_test", 1000, "anchors of a level that may become proposals, in predictions", 1, 1000000),
-      int_option("rpn_post_nms_test", 1000, "proposals of an image in predictions", 1, 1000000),
-      number_option("rpn_nms", 0.7, "IoU above which a proposal gives way to a better one", 0.0, 1.0),
-      number_option("rpn_positive_iou", 0.7, "anchors with so much overlap are objects", 0.0, 1.0),
-      number_option("rpn_negative_iou", 0.3, "anchors with less overlap are background", 0.0, 1.0),
-      int_option("rpn_batch", 256, "anchors of an image in the loss", 1, 1000000),
-      number_option("rpn_positive_share", 0.5, "most of them that are objects", 0.0, 1.0),
-      number_option("roi_iou", 0.5, "proposals with so much overlap are objects, others background", 0.0, 1.0),
-      int_option("roi_batch", 512, "proposals of an image in the loss", 1, 1000000),
-      number_option("roi_positive_share", 0.25, "most of them that are objects", 0.0, 1.0)};
+      int_option("rpn_pre_nms_train", 2000, "anchors per level that may become proposals, in the loss", 1, 1000000),
+      int_option("rpn_post_nms_train", 2000, "proposals per image in the loss", 1, 1000000),
+      int_option("rpn_pre_nms_test", 1000, "anchors per level that may become proposals, in predictions", 1, 1000000),
+      int_option("rpn_post_nms_test", 1000, "proposals per image in predictions", 1, 1000000),
+      number_option("rpn_nms", 0.7, "IoU above which the weaker of two proposals is dropped", 0.0, 1.0),
+      number_option("rpn_positive_iou", 0.7, "anchors with at least this IoU are objects", 0.0, 1.0),
+      number_option("rpn_negative_iou", 0.3, "anchors with a lower IoU are background", 0.0, 1.0),
+      int_option("rpn_batch", 256, "anchors per image in the loss", 1, 1000000),
+      number_option("rpn_positive_share", 0.5, "largest share of them that are objects", 0.0, 1.0),
+      number_option("roi_iou", 0.5, "proposals with at least this IoU are objects, others background", 0.0, 1.0),
+      int_option("roi_batch", 512, "proposals per image in the loss", 1, 1000000),
+      number_option("roi_positive_share", 0.25, "largest share of them that are objects", 0.0, 1.0)};
   return info;
 }
 

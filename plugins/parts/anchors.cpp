@@ -18,7 +18,7 @@ Tensor grid_anchors(const AnchorOptions& options, const std::vector<ImageSize>& 
                     const std::vector<Stride>& strides, const torch::Device& device) {
   if (grids.size() != options.sizes.size() || strides.size() != grids.size()) {
     throw std::invalid_argument("anchors: " + std::to_string(options.sizes.size()) + " levels have sizes, but " +
-                                std::to_string(grids.size()) + " levels of features came");
+                                std::to_string(grids.size()) + " levels of features were given");
   }
   std::vector<Tensor> levels;
   for (std::size_t l = 0; l < grids.size(); ++l) {

@@ -23,7 +23,7 @@ bdc::plugin::DetectorInfo Detector::describe() {
   const LossOptions usual;
   info.options = {
       string_option("variant", "full", "full (37 million parameters) or tiny (6 million)", {"full", "tiny"}),
-      number_option("width", 1.0, "factor of all channels", 0.1, 4.0),
+      number_option("width", 1.0, "multiplies all channels", 0.1, 4.0),
       number_option("depth", 1.0, "how often the 3 x 3 convolutions of the ELAN blocks are repeated, rounded", 1.0,
                     4.0),
       string_option("anchors", "",

@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"base_itself", R"({"_base_": "c.json"})", kFile, 3, {"_base_ leads back to itself"}},
         Case{"base_gone", R"({"_base_": "gone.json"})", kFile, 3, {"c.json: _base_: gone.json: no such file"}},
         Case{"base_number", R"({"_base_": 7})", kFile, 3, {"c.json: _base_: expected a file name", "the number 7"}},
-        Case{"key_twice", R"({"train": {"epochs": 1, "epochs": 2}})", kFile, 3, {"key 'epochs' stands twice"}},
+        Case{"key_twice", R"({"train": {"epochs": 1, "epochs": 2}})", kFile, 3, {"key 'epochs' appears twice"}},
         Case{"set_unknown",
              "{}",
              {"--set", "train.epochz=3"},

@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
              R"({"schema_version": 1, "plugin": []})",
              3,
              {"plugin: unknown key", "did you mean 'plugins'?"}},
-        Case{"duplicate_key", R"({"schema_version": 1, "schema_version": 1})", 3, {"'schema_version' stands twice"}},
+        Case{"duplicate_key", R"({"schema_version": 1, "schema_version": 1})", 3, {"'schema_version' appears twice"}},
         Case{"plugins_object", R"({"schema_version": 1, "plugins": {}})", 3, {"plugins: expected a list", "an object"}},
         Case{"entry_text", R"({"schema_version": 1, "plugins": ["x"]})", 3, {"plugins[0]: expected an object"}},
         Case{"entry_no_name",
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"symlink_loop",
              kPluginX,
              5,
-             {"lib/x.so: its symbolic links lead in a circle"},
+             {"lib/x.so: its symbolic links form a loop"},
              [](const fs::path& f) {
                fs::create_directories(f / "lib");
                fs::create_symlink("y.so", f / "lib/x.so");

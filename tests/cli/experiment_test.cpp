@@ -258,7 +258,7 @@ TEST_F(Experiment, AFolderIsForOneProcessAndMustBeOne) {
   first.send(SIGTERM);
   EXPECT_EQ(first.wait().exit_code, 130) << "the second must not have waited for its end";
   EXPECT_EQ(second.exit_code, 2) << second.err;
-  EXPECT_NE(second.err.find("this experiment is still going on in another process"), std::string::npos) << second.err;
+  EXPECT_NE(second.err.find("this experiment is still running in another process"), std::string::npos) << second.err;
   folder.write("file", "");
   EXPECT_EQ(host({"experiment", "grid.json", "-o", "file"}).exit_code, 1);
 }

@@ -26,7 +26,7 @@ TEST_F(RunOfVersion01, IsResumedWhereNoHookHasLearnt) {
   const auto outcome = run_host({"train", "--resume", "runs/run_mv"}, folder_.path());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("with a simulated crowd of 10"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find("going on with runs/run_mv"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("resuming runs/run_mv"), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find("epoch 6/60"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("epoch 60/60  loss "), std::string::npos) << outcome.err;
   const std::string metrics = read_file(folder_.path() / "runs/run_mv/metrics.jsonl");

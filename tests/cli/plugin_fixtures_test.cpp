@@ -120,7 +120,7 @@ TEST(Doctor, FindsADetectorThatIgnoresWeights) {
 }
 
 TEST(Doctor, FindsADetectorThatIsNotDeterministic) {
-  expect_only("non_deterministic", "deterministic", "two builds with one seed differ in");
+  expect_only("non_deterministic", "deterministic", "two builds with the same seed differ in");
 }
 
 TEST(Doctor, FindsADetectorThatBreaksOneHotEquivalence) {
@@ -138,7 +138,7 @@ TEST(Doctor, ReportsTheSignalOfAConstructorThatCrashes) {
 TEST(Doctor, GivesUpOnAFactoryThatHangs) {
   const std::string seconds = "20";  // starting and loading count, too, on a machine that may be busy
   const auto report = examine("factory_hangs", 7, {"--timeout", seconds});
-  EXPECT_NE(reason_of(report, "builds").find("was not done after " + seconds + " s"), std::string::npos)
+  EXPECT_NE(reason_of(report, "builds").find("did not finish within " + seconds + " s"), std::string::npos)
       << report.dump(2);
 }
 

@@ -86,20 +86,20 @@ TEST_F(ReportInputs, FilesOfAFolderThatIsReadAreNeverReplaced) {
   folder.write("run/results.csv", "epoch\n1\n");
   write_experiment(experiment_table());
   const std::string table = text("exp/table.json"), config = text("run/config.json");
-  says({"report", "labels", "-o", "labels/anna.json"}, 2, "labels/anna.json: would replace a file of labels");
+  says({"report", "labels", "-o", "labels/anna.json"}, 2, "labels/anna.json: would overwrite a file in labels");
   says({"report", "run", "-o", "run/config.json"}, 2, "nothing was changed");
-  says({"report", "run", "-o", "x.html", "--relabel-csv", "run/results.csv"}, 2, "would replace a file of run");
-  says({"report", "exp", "-o", "exp/table.json"}, 2, "would replace a file of exp");
+  says({"report", "run", "-o", "x.html", "--relabel-csv", "run/results.csv"}, 2, "would overwrite a file in run");
+  says({"report", "exp", "-o", "exp/table.json"}, 2, "would overwrite a file in exp");
   fs::create_symlink("../old.json", folder.path() / "labels/link.json");
   folder.write("old.json", labels);
-  says({"aggregate", "labels", "-o", "old.json"}, 2, "would replace a file of labels");  // read through a link
-  says({"aggregate", "labels", "-o", "labels/anna.json"}, 2, "would replace a file of labels");
-  says({"convert", "labels", "labels/anna.json"}, 2, "would replace a file of labels");
-  says({"validate", "labels", "--fix", "labels/anna.json"}, 2, "would replace a file of labels");
+  says({"aggregate", "labels", "-o", "old.json"}, 2, "would overwrite a file in labels");  // read through a link
+  says({"aggregate", "labels", "-o", "labels/anna.json"}, 2, "would overwrite a file in labels");
+  says({"convert", "labels", "labels/anna.json"}, 2, "would overwrite a file in labels");
+  says({"validate", "labels", "--fix", "labels/anna.json"}, 2, "would overwrite a file in labels");
   fs::create_symlink("run/config.json", folder.path() / "link.html");
   folder.write("run/notes.html", "my own");
-  says({"report", "run", "-o", "link.html"}, 2, "would replace a file of run");  // whatever the link is called
-  says({"report", "run", "-o", "run/notes.html"}, 2, "would replace a file of run");
+  says({"report", "run", "-o", "link.html"}, 2, "would overwrite a file in run");  // whatever the link is called
+  says({"report", "run", "-o", "run/notes.html"}, 2, "would overwrite a file in run");
   EXPECT_EQ(text("run/notes.html"), "my own");
   EXPECT_EQ(text("labels/anna.json"), labels);
   EXPECT_EQ(text("run/config.json"), config);
@@ -124,8 +124,8 @@ TEST_F(ReportInputs, WhoIsWhoIsToldByNamesWhereIdsMeanOthers) {
   ASSERT_EQ(host({"aggregate", "crowd.json", "-q", "--annotators", "a.json"}).exit_code, 0);
   std::swap(labels["annotators"][0]["name"], labels["annotators"][3]["name"]);
   folder.write("swapped.json", labels.dump());
-  says({"report", "swapped.json", "--annotators", "a.json", "-o", "r.html"}, 0, "names tell who is who");
-  says({"aggregate", "swapped.json", "--prior", "a.json", "-o", "c.json"}, 0, "names tell who is who");
+  says({"report", "swapped.json", "--annotators", "a.json", "-o", "r.html"}, 0, "annotators are matched by name");
+  says({"aggregate", "swapped.json", "--prior", "a.json", "-o", "c.json"}, 0, "annotators are matched by name");
   labels["annotators"][3]["name"] = "stranger";
   folder.write("other.json", labels.dump());
   const std::string where = "a.json: /annotators/0/name: expected \"who4\"";
@@ -212,7 +212,7 @@ TEST_F(ReportInputs, MessagesSayWhatAReportCanBeMadeOf) {
 
 TEST_F(ReportInputs, OneAnnotatorOrNoBoxesIsSaid) {
   folder.write("one.json", crowd(1).dump());
-  says({"report", "one.json", "-o", "r.html"}, 0, "one annotator alone");
+  says({"report", "one.json", "-o", "r.html"}, 0, "only one annotator");
   EXPECT_NE(text("r.html").find("Labels of 1 annotator<"), std::string::npos);
   json none = crowd();
   none["annotations"] = json::array();
@@ -243,7 +243,7 @@ TEST_F(ReportInputs, LabelsARunSavedAreNamedByTheirEpochAndAnnotatorsByWhoLearnt
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   ASSERT_EQ(host({"report", "runs/run", "-o", "r.html"}).exit_code, 0);
   const std::string page = text("r.html");
-  EXPECT_NE(page.find("bdc, annotations alone, run for this report; the run itself learnt nothing of annotators"),
+  EXPECT_NE(page.find("bdc, annotations alone, run for this report; the run itself learnt nothing about annotators"),
             std::string::npos);
   EXPECT_EQ(page.find("nothing but this report has seen"), std::string::npos);
 }

@@ -309,7 +309,7 @@ TEST_F(Report, GalleryOfHundredsOfBoxesShowsAllAnnotatorsAlikeAndSaysWhenSizesAr
   const Found found = look_at(folder, "r.html");
   EXPECT_EQ(found.value["problems"], json::array()) << found.value["problems"];
   const std::string caption = found.value["captions"][0];
-  EXPECT_NE(caption.find("300 boxes are drawn, of every annotator alike"), std::string::npos) << caption;
+  EXPECT_NE(caption.find("300 boxes are drawn, spread evenly over the annotators"), std::string::npos) << caption;
   EXPECT_NE(caption.find("size is not known"), std::string::npos) << caption;
   EXPECT_EQ(found.value["drawn"][0], 300);
   const std::string page = read_file(folder.path() / "r.html"), panel = page.substr(page.find("<h4><bdi>annotators"));

@@ -240,7 +240,7 @@ TEST_F(Synth, ImagesGoIntoANewFolderOnly) {
   folder.write("used/mine.png", "mine");
   std::filesystem::create_directory(folder.path() / "empty");
   refuses({"--shapes", "3", "--preset", "voc-full", "--write-images", "file"}, 2, "file: expected a folder");
-  refuses({"--shapes", "3", "--preset", "voc-full", "--write-images", "used/"}, 2, "used: has files already");
+  refuses({"--shapes", "3", "--preset", "voc-full", "--write-images", "used/"}, 2, "used: is not empty");
   refuses({"--shapes", "3", "--preset", "voc-full", "--write-images", "no/such/folder"}, 1, "no/such");
   EXPECT_EQ(read_file(folder.path() / "used/mine.png"), "mine");
   for (const char* place : {"empty", "new/"}) {

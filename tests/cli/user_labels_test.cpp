@@ -203,7 +203,7 @@ std::size_t objects_of(const Json& judged) {
 
 TEST(UserLabels, WhatWasLearntOfTheAnnotatorsIsShown) {
   const TrainedOnShapes user;
-  EXPECT_TRUE(has(user.trained.out, "What was learnt of the annotators:\n")) << user.trained.out;
+  EXPECT_TRUE(has(user.trained.out, "What was learnt about the annotators:\n")) << user.trained.out;
   EXPECT_TRUE(has(user.trained.out, "average-10")) << user.trained.out;
 }
 
@@ -326,7 +326,7 @@ TEST(Predict, NeverWritesOverAnImageItReads) {
     words.insert(words.end(), output.begin(), output.end());
     const auto outcome = run_host(words, user.folder.path());
     EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
-    EXPECT_TRUE(has(outcome.err, "would replace")) << outcome.err;
+    EXPECT_TRUE(has(outcome.err, "would overwrite")) << outcome.err;
     EXPECT_EQ(read_file(user.folder.path() / image), before);
   }
   const auto nowhere = run_host({"predict", "runs/run", image, "-o", "gone/found.json"}, user.folder.path());
@@ -370,7 +370,7 @@ TEST(UserLabels, ARunIsUsedFromAnyFolderAndGoesOnWithItsOwnLabelsAlone) {
     user.folder.write("labels.json", user.labels.dump());
     const auto outcome = from(user.folder.path(), "runs/minimal-1");
     EXPECT_EQ(outcome.exit_code, 4) << outcome.err;
-    EXPECT_TRUE(has(outcome.err, "the labels are not those that the run began with")) << outcome.err;
+    EXPECT_TRUE(has(outcome.err, "the labels have changed since the run began")) << outcome.err;
     EXPECT_TRUE(has(outcome.err, part)) << outcome.err;
     user.labels = right;
   };

@@ -55,7 +55,7 @@ TEST(ConvertWeights, AHostileFileIsRefusedAndRunsNothing) {
                    "1234");
   folder.write("text.pt", "not weights at all");
   for (const auto& [file, reason] :
-       {std::pair("evil.pt", "asks for a call of os.system"), std::pair("bomb.pt", "is compressed"),
+       {std::pair("evil.pt", "asks for a call to os.system"), std::pair("bomb.pt", "is compressed"),
         std::pair("overlap.safetensors", "overlaps"), std::pair("text.pt", "is neither"),
         std::pair("none.pt", "no such file")}) {
     const auto outcome = run_host({"convert", "weights", file, "out.safetensors"}, folder.path());

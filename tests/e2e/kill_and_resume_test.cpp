@@ -86,7 +86,7 @@ class DamagedCheckpoint : public ::testing::Test {
   }
   void expect_recovery() {
     const std::string said = finish(folder_);
-    EXPECT_NE(said.find("going on from the checkpoint before it"), std::string::npos) << said;
+    EXPECT_NE(said.find("resuming from the previous checkpoint"), std::string::npos) << said;
     EXPECT_TRUE(final_bits(folder_) == final_bits(whole_));
   }
   TemporaryFolder whole_, folder_;

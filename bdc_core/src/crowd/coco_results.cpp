@@ -117,8 +117,8 @@ class ResultFileReader {
       if (label < 0 && !name.empty()) unknown_name_[id.shown()] = name;
       if (record_seen_ && label != same_id) {
         json_->fail_value(
-            "the categories stand behind the annotations and have other ids than the data's; "
-            "expected them before the annotations");
+            "the categories come after the annotations and have other ids than the data's; expected them before the "
+            "annotations");
       }
       label_of_id_[id.shown()] = label;
       order_->push_back(label);
@@ -127,8 +127,8 @@ class ResultFileReader {
     for (std::size_t j = 0; same && j < order_->size(); ++j) same = (*order_)[j] == static_cast<std::int32_t>(j);
     if (!same && probabilities_seen_) {
       json_->fail_value(
-          "the categories stand behind annotations with class_probs and in another order than the data's; "
-          "expected them before the annotations");
+          "the categories come after annotations with class_probs, in another order than the data's; expected them "
+          "before the annotations");
     }
     if (same) order_.reset();
   }

@@ -76,8 +76,7 @@ ImageTable::ImageTable(std::istream& in, const std::string& name) : name_(name) 
     if (id != std::string::npos && !fields[id].empty()) row.id = RecordId::untyped(fields[id]);
     row.line = csv.line();
     const auto [entry, is_new] = seen.try_emplace(name_in_table, row.line);
-    if (!is_new)
-      csv.fail("image " + in_quotes(name_in_table) + " stands on line " + std::to_string(entry->second) + " already");
+    if (!is_new) csv.fail("image " + in_quotes(name_in_table) + " is already on line " + std::to_string(entry->second));
     rows_.push_back(std::move(row));
   }
   if (label != std::string::npos) {

@@ -128,7 +128,7 @@ class Checker {
     for (const auto& [n, first] : repeated_texts(data_.images, &ImageRecord::file)) {
       report(ProblemKind::duplicate_image_file, &ReadReport::image_place, n, [&, n = n, first = first] {
         return image_name(n) + " has the file of image " + RecordId::from(data_.images[first].id).shown() +
-               "; the labels of one picture are taken for those of two";
+               "; the labels of one picture count as those of two";
       });
     }
   }
@@ -138,7 +138,7 @@ class Checker {
       report(ProblemKind::duplicate_class_name, &ReadReport::class_place, n, [&, n = n, first = first] {
         return "class " + RecordId::from(data_.classes[n].id).shown() + " has the name " +
                in_quotes(data_.classes[n].name) + " of class " + RecordId::from(data_.classes[first].id).shown() +
-               "; they are taken for two classes";
+               "; they count as two classes";
       });
     }
   }
@@ -154,7 +154,7 @@ class Checker {
                [&] { return name() + " saw no image"; });
       } else {
         report(ProblemKind::annotator_with_one_image, &ReadReport::annotator_place, k,
-               [&] { return name() + " saw one image, which says little of how well they draw"; });
+               [&] { return name() + " saw one image, which says little about how well they draw"; });
       }
     }
   }
@@ -280,9 +280,9 @@ FixReport fix_crowd(CrowdData& data, const ValidationReport* validation, const V
   if (validation != nullptr) {
     const ProblemLog::Entry& unreadable = validation->problems.entry(ProblemKind::unreadable_file);
     if (unreadable.count > 0) {
-      throw DataError((unreadable.examples.empty() ? std::string("a file cannot be read to its end")
+      throw DataError((unreadable.examples.empty() ? std::string("a file cannot be read to the end")
                                                    : unreadable.examples.front()) +
-                      "\n  nothing was fixed: what follows the break would be lost; mend the file first");
+                      "\n  nothing was fixed: what follows the break would be lost; repair the file first");
     }
     const ProblemLog::Entry& misnamed = validation->problems.entry(ProblemKind::misnamed_annotator);
     if (misnamed.count > 0) {

@@ -118,8 +118,7 @@ std::vector<std::size_t> partners(const AnnotatorPosteriors& posteriors, const C
       throw DataError((posteriors.source.empty() ? "annotators" : posteriors.source) + ": /annotators/" +
                       std::to_string(found->second) + "/name: expected " + in_quotes(here.name) + ", who has the id " +
                       in_quotes(here.id.text) + " in this data set, found " + in_quotes(there) +
-                      "; names do not tell who is who either, as not every annotator here is found by one: use the " +
-                      "same ids or the same names in both");
+                      "; names do not match every annotator here either: use the same ids or the same names in both");
     }
     how.by_name = true;
     break;
@@ -191,7 +190,7 @@ AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosterior
   const auto named = [](const AnnotatorPosteriors& p) { return p.source.empty() ? "annotator posteriors" : p.source; };
   if (a.profile != b.profile) {
     throw DataError(named(b) + ": /profile: expected \"" + a.profile + "\" as in " + named(a) + ", found \"" +
-                    b.profile + "\"; profiles measure box errors differently, so that their files cannot be merged");
+                    b.profile + "\"; profiles measure box errors differently, so their files cannot be merged");
   }
   if (!same_priors(a, b)) {
     throw DataError(named(b) + ": /priors: expected the priors of " + named(a) +
@@ -252,7 +251,7 @@ AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const Cr
       throw DataError((posteriors.source.empty() ? "annotators" : posteriors.source) + ": /classes/" +
                       std::to_string(j) + ": expected a class of this data set (" + known_classes(crowd.classes) +
                       "), found " + in_quotes(class_key(posteriors.classes[j])) +
-                      "; what was learnt of annotators fits data sets with the same class names alone");
+                      "; what was learnt about annotators applies only to data sets with the same class names");
     }
   }
   Alignment alignment;

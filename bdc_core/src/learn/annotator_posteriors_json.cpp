@@ -296,7 +296,7 @@ AnnotatorPosteriors read_annotator_posteriors(std::istream& in, const std::strin
                     "; expected a file that `aggregate --annotators` wrote");
   }
   if (root.contains("version") && root["version"] != kVersion) {
-    place.member("version").fail("1, the one version that this program reads");
+    place.member("version").fail("1, the only version that this program reads");
   }
   static_cast<void>(place.member("version"));
   if (!wrong.empty()) throw DataError(wrong);

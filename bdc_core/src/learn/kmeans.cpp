@@ -119,7 +119,7 @@ std::size_t distinct_points(Span<const double> points, std::size_t dims, std::si
 
 Clustering kmeans(Span<const double> points, std::size_t dims, std::size_t k, std::uint64_t seed, int restarts) {
   (void)count_points(points, dims);
-  if (k == 0 || restarts < 1) throw std::invalid_argument("k-means: expected k and restarts of at least 1");
+  if (k == 0 || restarts < 1) throw std::invalid_argument("k-means: k and restarts must be at least 1");
   k = distinct_points(points, dims, k);
   Clustering best;
   for (int r = 0; r < restarts; ++r) {

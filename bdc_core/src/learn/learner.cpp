@@ -62,7 +62,7 @@ FitResult Learner::fit(const FitInput& input) {
   check_input(input);
   const std::size_t images = input.crowd->images.size();
   FitResult result;
-  if (input.prior != nullptr) result.warnings.push_back("this method does not use what is known of the annotators");
+  if (input.prior != nullptr) result.warnings.push_back("this method does not use what is known about the annotators");
   if (input.crowd->annotations.empty()) {
     result.targets.num_classes = static_cast<int>(input.crowd->classes.size());
     result.targets.begin.assign(images + 1, 0);

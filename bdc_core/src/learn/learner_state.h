@@ -24,7 +24,7 @@ inline void read_state_header(StateReader& state, const std::string& learner) {
   if (mark != kLearnerState || version != kLearnerStateVersion) {
     throw std::invalid_argument("the state of " + learner +
                                 " was saved by another version of bdc, which kept it in another form; finish that run "
-                                "with the version that began it, or train anew");
+                                "with the version that began it, or train again");
   }
   std::vector<char> name;
   state.resized(name);

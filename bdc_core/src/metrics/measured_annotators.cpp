@@ -53,7 +53,7 @@ double MeasuredAnnotator::box_noise() const {
 }
 
 std::vector<MeasuredAnnotator> measure_annotators(const CrowdData& crowd, double match_iou) {
-  if (!crowd.has_truth) throw DataError("annotators can only be measured where there is truth; there is none");
+  if (!crowd.has_truth) throw DataError("annotators can only be measured against the truth; there is none");
   std::vector<MeasuredAnnotator> out(crowd.annotators.size());
   std::vector<ErrorSums> sums(out.size());
   for (std::size_t i = 0; i < crowd.images.size(); ++i) {

@@ -72,7 +72,7 @@ int parse_and_run(int argc, char** argv) {
   CLI::App app("Trains object detectors on crowdsourced bounding boxes.", "bdc-host");
   app.set_version_flag("-V,--version", std::string("bdc-host ") + BDC_VERSION);
   app.footer(
-      "Without a verb, `train` is meant:  bdc-host --plugin minimal --set train.epochs=5\n"
+      "Without a verb, `train` runs:  bdc-host --plugin minimal --set train.epochs=5\n"
       "Exit codes: 0 ok, 1 failure, 2 usage, 3 config, 4 data, 5 plugin not found, 6 ABI mismatch,\n"
       "            7 plugin threw, 8 device or memory, 9 non-finite loss, 130 interrupted and saved");
   app.require_subcommand(1);
@@ -87,7 +87,7 @@ int parse_and_run(int argc, char** argv) {
     return static_cast<int>(ExitCode::usage);
   }
   const auto refuse = [](const std::string& why) {
-    std::cerr << "bdc-host: " << why << "\nRun with --help for what is understood.\n";
+    std::cerr << "bdc-host: " << why << "\nRun with --help to see what is accepted.\n";
     return static_cast<int>(ExitCode::usage);
   };
   if (is_unknown_verb(app, words)) return refuse(no_such_verb(app, "bdc-host", words[0]));
@@ -117,7 +117,7 @@ int run_application(int argc, char** argv) {
     if (argc == 5 && std::string(argv[1]) == kDoctorChild)
       open_engine().examine_plugin(argv[2], argv[3], std::stoi(argv[4]));
     const int code = parse_and_run(argc, argv);
-    if (!std::cout.flush()) return report("standard output cannot be written (a full disk?)", ExitCode::failure);
+    if (!std::cout.flush()) return report("cannot write to standard output (is the disk full?)", ExitCode::failure);
     return code;
   } catch (const UserError& e) {
     return report(e.what(), e.code());

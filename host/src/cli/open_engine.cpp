@@ -41,7 +41,7 @@ fs::path find_engine() {
       ExitCode::device,
       "this needs the training engine, which is not installed: there is no " BDC_ENGINE_FILE
       " beside bdc-host\n  advice: install LibTorch, TorchVision and OpenCV (packages-engine.txt lists them) and build "
-      "with -DBDC_BUILD_ENGINE=ON; labels can be read, judged and aggregated without");
+      "with -DBDC_BUILD_ENGINE=ON; labels can be read, evaluated and aggregated without it");
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ Engine& open_engine() {
     const char* why = ::dlerror();
     throw UserError(ExitCode::device, file.string() +
                                           ": cannot be loaded: " + (why != nullptr ? why : "no reason given") +
-                                          "\n  advice: a library it needs is missing or of another version; install "
+                                          "\n  advice: a library it needs is missing or has the wrong version; install "
                                           "what packages-engine.txt lists, or build again");
   }
   opened = function();

@@ -32,8 +32,8 @@ ImageHeader checked_header(std::istream& in, const std::string& name, const Imag
                    std::to_string(limits.max_pixels) + " pixels are read (data.max_megapixels)");
   }
   if (header->orientation != 1 && std::string(header->format) == "TIFF") {
-    fail(name, "a TIFF whose pixels are stored turned or mirrored (orientation " + std::to_string(header->orientation) +
-                   "); save it upright");
+    fail(name, "a TIFF whose pixels are stored rotated or mirrored (orientation " +
+                   std::to_string(header->orientation) + "); save it upright");
   }
   if (header->floating_point) {
     fail(name, "a TIFF with floating-point pixels, which are not read; save it with 8 or 16 bits per channel");

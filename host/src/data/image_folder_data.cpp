@@ -162,16 +162,15 @@ ImageFolderData::ImageFolderData(const CrowdData& labels, const ImageFolderSetti
   const std::string left_out = settings.strict ? "" : ", left out";
   if (!missing.empty()) warnings_.push_back(folder + ": " + counted(missing, "of the labels not found" + left_out));
   if (!several.empty()) {
-    const char* what = settings.strict ? "of the labels stand for several files"
+    const char* what = settings.strict ? "of the labels match several files"
                                        : "of the labels left out, as several files have that name";
-    warnings_.push_back(folder + ": " + counted(several, what) +
-                        "\n  advice: name them in the labels with their folders");
+    warnings_.push_back(folder + ": " + counted(several, what) + "\n  advice: give their folders in the labels");
   }
   if (!unreadable.empty()) warnings_.push_back(folder + ": " + counted(unreadable, "cannot be read" + left_out));
   if (kept.empty() || (settings.strict && !warnings_.empty())) {
     throw DataError(
         join(warnings_, "\n") + "\n  " +
-        (kept.empty() ? "no image is left; is " + settings.named_by + " the right folder?" : settings.why_strict));
+        (kept.empty() ? "no images left; is " + settings.named_by + " the right folder?" : settings.why_strict));
   }
   labels_ = select_images(labels, kept);
   for (std::size_t n = 0; n < kept.size(); ++n) {

@@ -121,13 +121,13 @@ void use_classes(CrowdData& labels, const std::vector<ClassRecord>& classes, con
 
 void check_keys(const DataConfig& config) {
   const auto fail = [](const std::string& what) { throw UserError(ExitCode::config, what); };
-  if (config.labels.empty()) fail("data.labels: names no labels, but data.source or data.images asks for files");
-  if (config.images.empty()) fail("data.images: names no folder with the images of data.labels");
+  if (config.labels.empty()) fail("data.labels: is not set, but data.source or data.images asks for files");
+  if (config.images.empty()) fail("data.images: is not set; it must be the folder with the images of data.labels");
   if (!config.val_images.empty() && config.val_labels.empty()) {
     fail("data.val_images: is set, but data.val_labels is not");
   }
   if (!config.val_labels.empty() && config.val_share > 0) {
-    fail("data.val_share: data.val_labels names validation data already; set one of the two");
+    fail("data.val_share: data.val_labels already gives validation data; set one of the two");
   }
 }
 
@@ -146,9 +146,9 @@ void note_unmeasured(OpenedData& data) {
   if (data.test->size() == 0) {
     data.unmeasured = "no validation images (data.val_labels or data.val_share), so AP is not measured";
   } else if (!has_true_boxes(data.test->labels())) {
-    data.unmeasured = "the " + std::to_string(data.test->size()) +
-                      " validation images have no true boxes, so AP is not measured (data.val_labels or data.truth "
-                      "can name some)";
+    data.unmeasured =
+        "the " + std::to_string(data.test->size()) +
+        " validation images have no true boxes, so AP is not measured (data.val_labels or data.truth can provide some)";
   }
 }
 

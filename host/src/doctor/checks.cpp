@@ -133,7 +133,7 @@ void describes(Patient& p) {
           "learning rate and batch size must be above 0");
   require(info.detections.min_score >= 0 && info.detections.min_score <= 1 && info.detections.nms_iou >= 0 &&
               info.detections.nms_iou <= 1 && info.detections.max_per_image > 0,
-          "the limits of detections must be shares in 0..1 and a number above 0");
+          "the limits of detections must be in 0..1, max_per_image above 0");
   for (const auto& option : info.options)
     require(!option.help.empty(), "option '" + option.name + "' has no help text");
   p.config = {kClasses, info.min_input_size, check_options(info.options, p.given_options, "options")};
@@ -258,12 +258,13 @@ void deterministic(Patient& p) {
   const auto a = module_state(first->module()), b = module_state(second->module());
   for (const auto& [name, tensor] : a) {
     require(b.count(name) == 1 && torch::equal(tensor, b.at(name)),
-            "two builds with one seed differ in '" + name + "'");
+            "two builds with the same seed differ in '" + name + "'");
   }
   const Pull once = soft_pull(*first, images, p.targets()), again = soft_pull(*first, images, p.targets());
   require(once.loss == again.loss, "the same step twice gave the losses " + sci(once.loss) + " and " + sci(again.loss));
   require(torch::equal(once.gradient, again.gradient), "the same step twice gave different gradients");
-  require(once.loss == soft_pull(*second, images, p.targets()).loss, "two builds with one seed gave different losses");
+  require(once.loss == soft_pull(*second, images, p.targets()).loss,
+          "two builds with the same seed gave different losses");
 }
 
 /// What the detector predicts in evaluation mode, to compare detectors by.
@@ -279,7 +280,7 @@ void state_round_trip(Patient& p) {
   const auto source = p.build(1), copy = p.build(2);
   load_module_state(copy->module(), module_state(source->module()));
   require(torch::equal(prediction_table(*source, images), prediction_table(*copy, images)),
-          "a detector with the same parameters and buffers predicts something else: it keeps state outside module()");
+          "a detector with the same parameters and buffers predicts differently: it keeps state outside module()");
 }
 
 void threads(Patient& p) {
@@ -295,7 +296,7 @@ void threads(Patient& p) {
     }
   }).join();
   require(error.empty(), "in another thread: " + error);
-  require(torch::equal(here, there), "another thread gets other predictions");
+  require(torch::equal(here, there), "another thread gets different predictions");
 }
 
 struct Check {
@@ -320,7 +321,7 @@ const std::vector<Check>& checks() {
       {{"batch of 1", "one image is enough"}, batch_of_one, false},
       {{"deterministic", "one seed, the same bits"}, deterministic, false},
       {{"state round trip", "all state is in module()"}, state_round_trip, false},
-      {{"threads", "works in another thread than it was built in"}, threads, false},
+      {{"threads", "works in a thread other than the one it was built in"}, threads, false},
   };
   return all;
 }

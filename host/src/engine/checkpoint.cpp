@@ -97,7 +97,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
   const auto fail = [&](const std::string& what) -> UserError { return {ExitCode::data, path.string() + ": " + what}; };
   if (!is_checkpoint(file))
     throw fail("is not a checkpoint of this version (expected " + std::string(kFormat) + " or " + kOldFormat + ")");
-  if (file.metadata["checksum"] != checksum_of(file)) throw fail("is damaged: its checksum does not fit");
+  if (file.metadata["checksum"] != checksum_of(file)) throw fail("is damaged: its checksum does not match");
   Checkpoint out;
   try {
     out.config = file.metadata.at("config");

@@ -15,12 +15,12 @@ void CheckpointStore::save(const Checkpoint& checkpoint) const {
     write_checkpoint(fresh, checkpoint);
   } catch (const UserError& e) {
     if (!fs::exists(last(), error)) throw;
-    throw UserError(e.code(), std::string(e.what()) + "\n  the checkpoint before it is whole: go on with --resume " +
+    throw UserError(e.code(), std::string(e.what()) + "\n  the previous checkpoint is intact: continue with --resume " +
                                   folder_.string());
   }
   if (fs::exists(last(), error)) fs::rename(last(), previous(), error);
   if (!error) fs::rename(fresh, last(), error);
-  if (error) throw UserError(ExitCode::failure, last().string() + ": cannot be put in place: " + error.message());
+  if (error) throw UserError(ExitCode::failure, last().string() + ": cannot be moved into place: " + error.message());
 }
 
 std::string CheckpointStore::advice() const {
@@ -28,9 +28,9 @@ std::string CheckpointStore::advice() const {
   const fs::path config = folder_ / "config.json";
   const bool has_config = fs::exists(config, ignored), has_best = fs::exists(best(), ignored);
   if (!has_config && !has_best) return "\n  advice: is this the folder of a run? It has no config.json either";
-  std::string out = "\n  advice: put back a copy of the checkpoint";
+  std::string out = "\n  advice: restore a copy of the checkpoint";
   if (has_config) {
-    out += ", or start again with the run's settings: bdc-host train --config " + config.string() +
+    out += ", or start over with the run's settings: bdc-host train --config " + config.string() +
            " --set output.name=";  // a name of its own may be in the config, and is taken
     if (has_best) out += " --set train.weights=" + best().string() + " (the best weights so far)";
   }
@@ -57,12 +57,12 @@ Checkpoint CheckpointStore::load(const std::function<void(const std::string&)>& 
   } catch (const UserError& first) {
     if (!fs::exists(previous(), ignored)) {
       throw UserError(ExitCode::data, std::string(first.what()) +
-                                          "; there is no earlier checkpoint (previous.safetensors) to go on from" +
+                                          "; there is no earlier checkpoint (previous.safetensors) to resume from" +
                                           advice());
     }
     try {
       Checkpoint checkpoint = read_checkpoint(previous());
-      warn("warning: " + std::string(first.what()) + "; going on from the checkpoint before it (epoch " +
+      warn("warning: " + std::string(first.what()) + "; resuming from the previous checkpoint (epoch " +
            std::to_string(checkpoint.position.epoch + 1) + ", step " + std::to_string(checkpoint.position.step) + ")");
       return checkpoint;
     } catch (const UserError& second) {

@@ -85,7 +85,7 @@ DetectorHandle::DetectorHandle(const LoadedPlugin& plugin, const plugin::Detecto
     try {
       detector_.reset(plugin.descriptor().create_detector(config));
     } catch (const std::invalid_argument& e) {
-      throw UserError(ExitCode::config, who() + " refuses its options: " + short_message(e));
+      throw UserError(ExitCode::config, who() + " rejects its options: " + short_message(e));
     }
   });
   if (!detector_) {
@@ -152,7 +152,7 @@ plugin::Detections DetectorHandle::decode_detections(const plugin::Activations& 
 
 plugin::LossTerms DetectorHandle::checked(plugin::LossTerms terms, const char* stage) const {
   if (!terms.total.defined() || terms.total.numel() != 1 || !terms.total.is_floating_point()) {
-    throw UserError(ExitCode::plugin_threw, who() + ": " + stage + " gave a total that is no floating-point scalar");
+    throw UserError(ExitCode::plugin_threw, who() + ": " + stage + " gave a total that is not a floating-point scalar");
   }
   return terms;
 }

@@ -26,7 +26,7 @@ torch::Device device_of(const std::string& text) {
   const int count = torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
   if (number >= count) {
     throw UserError(ExitCode::device,
-                    "train.device: '" + text + "' is not there; " +
+                    "train.device: '" + text + "' is not available; " +
                         (count > 0       ? "this machine has cuda:0 to cuda:" + std::to_string(count - 1)
                          : at::hasCUDA() ? std::string("no CUDA device was found")
                                          : std::string("this program was built with a LibTorch without CUDA")) +

@@ -45,7 +45,7 @@ void Ema::load_state(const std::map<std::string, torch::Tensor>& state, std::int
     const auto it = state.find(name);
     if (it == state.end() || it->second.sizes() != mean.sizes() || it->second.scalar_type() != mean.scalar_type()) {
       throw UserError(ExitCode::data,
-                      "the checkpoint's mean of the weights does not fit the detector ('" + name + "')");
+                      "the checkpoint's averaged weights (EMA) do not fit the detector ('" + name + "')");
     }
   }
   for (auto& [name, mean] : mean_) mean.copy_(state.at(name));

@@ -23,7 +23,7 @@ struct Weights {
 ///   - safetensors; in a checkpoint of ours the weights are what stands under model/, and where ema/ has the same name,
 ///     that,
 ///   - state dicts, modules and checkpoints of torch.save, the official yolov7.pt among them (see TorchArchive).
-/// Throws UserError (exit 4) when it is none of these, damaged or hostile. Nothing in a file is ever run.
+/// Throws UserError (exit 4) when it is none of these, damaged or hostile. No code in a file is ever run.
 [[nodiscard]] Weights read_weights(const std::filesystem::path& path);
 
 /// Float16 and bfloat16 become float32; the rest stays.

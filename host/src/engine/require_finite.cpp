@@ -29,10 +29,10 @@ void require_finite(double value, const plugin::Images& images, const CrowdData&
   throw UserError(ExitCode::non_finite,
                   "the loss or its gradient is not finite in epoch " + std::to_string(at.epoch + 1) + ", step " +
                       std::to_string(at.position) + "; the batch's images are in " + file.string() +
-                      "\n  advice: look at those images, or begin a new run with a lower learning rate (or a smaller "
+                      "\n  advice: look at those images, or start a new run with a lower learning rate (or a smaller "
                       "train.clip_norm):\n    bdc-host train --config " +
                       (folder / "config.json").string() + " --set output.name= --set train.learning_rate=" + lower +
-                      "\n  --resume would come to the same step again: a run keeps its settings");
+                      "\n  --resume would fail at the same step: a run keeps its settings");
 }
 
 }  // namespace bdc::host

@@ -98,7 +98,7 @@ void write_learning_curve(const std::filesystem::path& path, const std::vector<J
     lines.erase(std::remove_if(lines.begin(), lines.end(), [](const PlotLine& line) { return line.x.empty(); }),
                 lines.end());
   }
-  if (!adds_up(loss.lines)) loss.title += " (the parts are on scales of their own)";
+  if (!adds_up(loss.lines)) loss.title += " (each part has its own scale)";
   write_picture(path, draw_plots({loss, ap}));
 }
 

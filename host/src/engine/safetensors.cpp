@@ -48,7 +48,7 @@ class HeaderScan : public nlohmann::json_sax<Header> {
 
   bool key(string_t& name) override {
     if (names_.back().insert(name).second) return true;
-    problem = "'" + printable(name, 100) + "' stands twice in its header";
+    problem = "'" + printable(name, 100) + "' appears twice in its header";
     return false;
   }
   bool start_object(std::size_t) override { return open(); }
@@ -178,11 +178,11 @@ TensorFile read_safetensors(const fs::path& path) {
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = (length << 8) | prefix[i];
   if (length > size - 8) {
-    fail(path, "is cut off or no safetensors file: it should begin with a header of " + std::to_string(length) +
+    fail(path, "is cut off or not a safetensors file: it should begin with a header of " + std::to_string(length) +
                    " bytes, but only " + std::to_string(size - 8) + " follow");
   }
   if (length > kMaxHeader) {
-    fail(path, "is no safetensors file, or has too many tensors: its header has " + std::to_string(length) +
+    fail(path, "is not a safetensors file, or has too many tensors: its header has " + std::to_string(length) +
                    " bytes, at most " + std::to_string(kMaxHeader) + " are read");
   }
   std::string text(length, '\0');

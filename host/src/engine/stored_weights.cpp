@@ -26,8 +26,8 @@ StoredWeights from_weight_file(const fs::path& path) {
   if (file.metadata["format"] != "bdc-weights-1") {
     throw UserError(ExitCode::data,
                     path.string() +
-                        ": is no weight file of a run (best.safetensors, last.safetensors)\n  advice: name the run's "
-                        "folder; weights of other programs can start a training (train.weights)");
+                        ": is not a weight file of a run (best.safetensors, last.safetensors)\n  advice: give the "
+                        "run's folder; weights from other programs can start a new run (train.weights)");
   }
   StoredWeights out;
   try {

@@ -20,7 +20,7 @@ struct TrainSettings {
   double ema_decay = 0;  ///< of the running mean of the weights; 0: none
   std::uint64_t seed = 0;
   std::int64_t evaluate_every = 1;
-  std::int64_t patience = 0;          ///< measured epochs without a better AP after which training ends; 0: never
+  std::int64_t patience = 0;          ///< measured epochs without a better AP before training stops; 0: never
   std::int64_t checkpoint_every = 0;  ///< optimiser steps between checkpoints within an epoch; 0: at its end only
   AugmentSettings augment;
   int workers = 0;                    ///< threads that load batches ahead

@@ -94,15 +94,15 @@ void prepare_folder(const NamedOutput& output, const std::vector<ImageRecord>& i
   std::error_code error;
   fs::create_directories(output.folder, error);
   if (error) {
-    throw UserError(ExitCode::failure, output.folder + ": the folder cannot be made: " + error.message());
+    throw UserError(ExitCode::failure, output.folder + ": the folder cannot be created: " + error.message());
   }
   std::set<fs::path> read;
   for (const ImageRecord& image : images) read.insert(fs::weakly_canonical(image.file, error));
   for (std::size_t i = 0; i < images.size(); ++i) {
     if (read.count(fs::weakly_canonical(output.file(i), error)) != 0) {
-      throw UserError(ExitCode::usage, output.file(i).string() +
-                                           ": would replace an image that is read; name another folder to write to, "
-                                           "nothing was changed");
+      throw UserError(
+          ExitCode::usage,
+          output.file(i).string() + ": would overwrite an input image; choose another folder (nothing was changed)");
     }
   }
 }
@@ -212,15 +212,16 @@ class StoredRun : public TrainedRun {
     if (!has_true_boxes(data.test->labels())) {
       throw UserError(ExitCode::config,
                       "the " + std::to_string(data.test->size()) +
-                          " images to evaluate on have no true boxes, so there is nothing to judge by\n"
+                          " images to evaluate on have no true boxes, so there is nothing to evaluate against\n"
                           "  advice: --set data.val_labels=FILE --set data.val_images=DIR with the true "
                           "boxes of some images, or --set data.truth=FILE");
     }
     Validation out;
     out.class_names = class_names(data.test->labels());
     if (out.class_names != weights_.classes) {
-      throw UserError(ExitCode::data, "the labels have other classes (" + listed(out.class_names) +
-                                          ") than the detector was trained for (" + listed(weights_.classes) + ")");
+      throw UserError(ExitCode::data, "the labels' classes (" + listed(out.class_names) +
+                                          ") are not those the detector was trained for (" + listed(weights_.classes) +
+                                          ")");
     }
     out.weights = weights_.from;
     out.images = data.test->size();

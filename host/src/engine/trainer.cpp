@@ -116,7 +116,7 @@ void Trainer::begin(const Checkpoint* resume) {
   if (resume != nullptr) {
     restore(*resume);
     parts_.progress.line(loop_.is_finished() ? parts_.folder.string() + ": is already finished: " + loop_.end_reason()
-                                             : "going on with " + parts_.folder.string());
+                                             : "resuming " + parts_.folder.string());
   }
   for (const auto& observer : observers_) observer->before_fit(state_);
 }
@@ -154,14 +154,14 @@ Checkpoint Trainer::snapshot() const {
 
 void Trainer::restore(const Checkpoint& c) {
   if (c.position.epoch > settings_.epochs || c.position.position > settings_.batches_per_epoch(parts_.train.size())) {
-    throw UserError(ExitCode::data, "the checkpoint is further than this run goes");
+    throw UserError(ExitCode::data, "the checkpoint is past the end of this run");
   }
   const std::string now = labels_digest_like(c.labels, parts_.train.labels());
   if (!c.labels.empty() && c.labels != now) {
-    throw UserError(ExitCode::data, "the labels are not those that the run began with:\n  then: " + c.labels +
+    throw UserError(ExitCode::data, "the labels have changed since the run began:\n  then: " + c.labels +
                                         "\n  now:  " + now +
-                                        "\n  advice: put them back, or begin a new run with what is there now (its "
-                                        "weights can go on: --set train.weights=" +
+                                        "\n  advice: restore them, or start a new run with the current ones (and these "
+                                        "weights: --set train.weights=" +
                                         store_.last().string() + ")");
   }
   state_.at = c.position;

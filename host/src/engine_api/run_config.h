@@ -33,7 +33,7 @@ using PluginText = std::optional<std::string>;
 
 // clang-format off
 #define BDC_CROWD_KEYS(KEY)                                                                                            \
-  KEY(Integer, experts, 0, "simulated annotators with sure hands", between(0, 10000))                                  \
+  KEY(Integer, experts, 0, "simulated annotators of high skill", between(0, 10000))                                    \
   KEY(Integer, average, 0, "simulated annotators of ordinary skill", between(0, 10000))                                \
   KEY(Integer, poor, 0, "simulated annotators who often err", between(0, 10000))                                       \
   KEY(Integer, random, 0, "simulated annotators who guess", between(0, 10000))                                         \
@@ -44,13 +44,13 @@ using PluginText = std::optional<std::string>;
   KEY(Integer, test_images, 100, "held-out images to evaluate on", between(1, 1000000))                                \
   KEY(Integer, classes, 4, "kinds of shapes", between(1, 12))                                                          \
   KEY(Integer, size, 96, "edge of the square images in pixels", between(32, 4096))                                     \
-  KEY(Integer, max_objects, 3, "most shapes in an image", between(1, 50))                                              \
-  KEY(Integer, seed, 1, "another seed, other images", at_least(0))
+  KEY(Integer, max_objects, 3, "most shapes per image", between(1, 50))                                                \
+  KEY(Integer, seed, 1, "seed of the images", at_least(0))
 
 #define BDC_DATA_KEYS(KEY)                                                                                             \
   KEY(Text, source, "auto", "auto: files when data.labels is set, otherwise the built-in shapes",                      \
       one_of({"auto", "shapes", "files"}))                                                                             \
-  KEY(Paths, labels, "", "labels of the training images: a file or folder, or several with commas")                    \
+  KEY(Paths, labels, "", "labels of the training images: a file or folder, or several, comma-separated")               \
   KEY(Path, images, "", "folder with the training images")                                                             \
   KEY(Text, format, "", "format of the labels (docs/formats.md); empty: detected")                                     \
   KEY(Text, role, "auto", "auto: labels of a single annotator are the truth, others a crowd's",                        \
@@ -60,59 +60,59 @@ using PluginText = std::optional<std::string>;
   KEY(Paths, val_labels, "", "labels of the images to evaluate on")                                                    \
   KEY(Path, val_images, "", "folder with the images to evaluate on; empty: data.images")                               \
   KEY(Number, val_share, 0.0, "share of the training images to evaluate on instead", between(0, 0.9))                  \
-  KEY(Integer, split_seed, 0, "another seed, another choice of data.val_share", at_least(0))                           \
+  KEY(Integer, split_seed, 0, "seed of the choice of data.val_share", at_least(0))                                     \
   KEY(Flag, strict, false, "a missing or broken image stops the run instead of being left out")                        \
   KEY(Integer, max_megapixels, 128, "larger images are refused", between(1, 2000))                                     \
   KEY(Integer, cache_mb, 256, "memory for decoded images; 0: none", between(0, 1000000))                               \
   KEY(Integer, workers, 2, "threads that load batches ahead, at most one per core; 0: none", between(0, 256))
 
 #define BDC_AUGMENT_KEYS(KEY)                                                                                          \
-  KEY(Number, rotate, 0.0, "most degrees", between(0, 180))                                                            \
-  KEY(Number, translate, 0.0, "most shift, of the image's size", between(0, 0.9))                                      \
+  KEY(Number, rotate, 0.0, "largest angle, degrees", between(0, 180))                                                  \
+  KEY(Number, translate, 0.0, "largest shift, as a share of the image's size", between(0, 0.9))                        \
   KEY(Number, zoom, 0.0, "size changes by a factor of 1 - zoom .. 1 + zoom", between(0, 0.9))                          \
-  KEY(Number, shear, 0.0, "most degrees", between(0, 60))                                                              \
-  KEY(Number, flip_x, 0.0, "probability of left-right", between(0, 1))                                                 \
-  KEY(Number, flip_y, 0.0, "probability of upside-down", between(0, 1))                                                \
-  KEY(Number, hue, 0.0, "most of the colour circle", between(0, 0.5))                                                  \
-  KEY(Number, saturation, 0.0, "changes by a factor of 1 - s .. 1 + s", between(0, 1))                                 \
+  KEY(Number, shear, 0.0, "largest angle, degrees", between(0, 60))                                                    \
+  KEY(Number, flip_x, 0.0, "probability of a left-right flip", between(0, 1))                                          \
+  KEY(Number, flip_y, 0.0, "probability of an upside-down flip", between(0, 1))                                        \
+  KEY(Number, hue, 0.0, "largest shift, as a share of the colour circle", between(0, 0.5))                             \
+  KEY(Number, saturation, 0.0, "saturation changes by a factor of 1 - s .. 1 + s", between(0, 1))                      \
   KEY(Number, value, 0.0, "brightness changes by a factor of 1 - v .. 1 + v", between(0, 1))                           \
   KEY(Number, mosaic, 0.0, "probability of four images in one; not with a crowd's labels", between(0, 1))
 
 #define BDC_TRAIN_KEYS(KEY)                                                                                            \
   KEY(Integer, epochs, 10, "passes over the training images", between(1, 100000))                                      \
-  KEY(Path, weights, "", "weights to begin with: safetensors, or a .pt file of torch.save")                            \
-  KEY(PluginInteger, batch_size, 16, "images in a step", between(1, 4096))                                             \
+  KEY(Path, weights, "", "weights to start from: safetensors, or a .pt file from torch.save")                          \
+  KEY(PluginInteger, batch_size, 16, "images per batch", between(1, 4096))                                             \
   KEY(PluginInteger, input_size, 96, "edge of the detector's square input in pixels", between(32, 8192))               \
   KEY(PluginText, optimizer, "sgd", "how weights are updated", one_of({"sgd", "adamw"}))                               \
   KEY(PluginNumber, learning_rate, 0.01, "at the start, after warm-up", between(0, 1000))                              \
-  KEY(PluginNumber, momentum, 0.9, "of sgd", between(0, 1))                                                            \
-  KEY(Flag, nesterov, false, "sgd looks ahead along its momentum")                                                     \
+  KEY(PluginNumber, momentum, 0.9, "momentum of sgd", between(0, 1))                                                   \
+  KEY(Flag, nesterov, false, "Nesterov momentum for sgd")                                                              \
   KEY(PluginNumber, weight_decay, 0.0005, "pull of the weights towards zero", between(0, 1000))                        \
-  KEY(Text, schedule, "cosine", "course of the learning rate after warm-up",                                           \
+  KEY(Text, schedule, "cosine", "learning rate schedule after warm-up",                                                \
       one_of({"cosine", "linear", "step", "constant"}))                                                                \
-  KEY(Number, final_share, 0.01, "of the learning rate that is left at the end (cosine, linear)", between(0, 1))       \
+  KEY(Number, final_share, 0.01, "share of the learning rate left at the end (cosine, linear)", between(0, 1))         \
   KEY(Integer, warmup_steps, 20, "steps in which the learning rate grows from zero", between(0, 1000000))              \
   KEY(Integer, accumulate, 1, "batches whose gradients are added up for one step", between(1, 4096))                   \
-  KEY(Number, ema_decay, 0.9999, "of the running mean of the weights that is evaluated; 0: none", between(0, 1))       \
-  KEY(Number, hook_min_score, 0.1, "weaker predictions are not shown to hooks", between(0, 1))                         \
-  KEY(Number, hook_nms_iou, 0.6, "overlap above which the weaker of two predictions for hooks goes", between(0, 1))    \
-  KEY(Integer, hook_max_per_image, 100, "most predictions in an image for hooks", between(1, 10000))                   \
-  KEY(Integer, patience, 0, "epochs without a better AP after which training ends; 0: never", between(0, 100000))      \
+  KEY(Number, ema_decay, 0.9999, "decay of the averaged weights (EMA) that are evaluated; 0: none", between(0, 1))     \
+  KEY(Number, hook_min_score, 0.1, "predictions with lower scores are not shown to hooks", between(0, 1))              \
+  KEY(Number, hook_nms_iou, 0.6, "IoU above which hooks see only the better of two predictions", between(0, 1))        \
+  KEY(Integer, hook_max_per_image, 100, "most predictions per image for hooks", between(1, 10000))                     \
+  KEY(Integer, patience, 0, "epochs without a better AP before training stops; 0: never", between(0, 100000))          \
   KEY(Integer, checkpoint_every, 0, "steps between checkpoints; 0: at the end of an epoch", at_least(0))               \
   KEY(Number, clip_norm, 10.0, "largest norm of the gradient; 0: no limit", at_least(0))                               \
-  KEY(Integer, seed, 0, "of weights, order and sampling", at_least(0))                                                 \
-  KEY(Integer, threads, 0, "of LibTorch; 0: all cores", between(0, 1024))                                              \
-  KEY(Text, device, "auto", "cpu, cuda or cuda:N; auto: CUDA where there is a device")                                 \
+  KEY(Integer, seed, 0, "seed of weights, order and sampling", at_least(0))                                            \
+  KEY(Integer, threads, 0, "LibTorch's threads; 0: all cores", between(0, 1024))                                       \
+  KEY(Text, device, "auto", "cpu, cuda or cuda:N; auto: CUDA if available")                                            \
   KEY(Flag, amp, false, "half precision where that is safe (float16 on CUDA, bfloat16 on the CPU)")                    \
   KEY(Integer, evaluate_every, 1, "epochs between evaluations; the last epoch is always evaluated", at_least(1))
 
 #define BDC_EVALUATE_KEYS(KEY)                                                                                         \
-  KEY(PluginNumber, min_score, 0.01, "detections below are left out", between(0, 1))                                   \
-  KEY(PluginNumber, nms_iou, 0.6, "overlap above which the weaker of two boxes goes", between(0, 1))                   \
-  KEY(PluginInteger, max_per_image, 100, "most detections in an image", between(1, 10000))
+  KEY(PluginNumber, min_score, 0.01, "detections with lower scores are left out", between(0, 1))                       \
+  KEY(PluginNumber, nms_iou, 0.6, "IoU above which the weaker of two boxes is dropped", between(0, 1))                 \
+  KEY(PluginInteger, max_per_image, 100, "most detections per image", between(1, 10000))
 
 #define BDC_OUTPUT_KEYS(KEY)                                                                                           \
-  KEY(Text, folder, "runs", "where run folders are made")                                                              \
+  KEY(Text, folder, "runs", "where run folders are created")                                                           \
   KEY(Text, name, "", "name of the run folder; empty: the plugin's name and a number")
 // clang-format on
 

@@ -48,7 +48,7 @@ Json read_json_file(const fs::path& path) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      fail(path, "key '" + printable(parsed.get<std::string>()) + "' stands twice in one object");
+      fail(path, "key '" + printable(parsed.get<std::string>()) + "' appears twice in one object");
     }
     return true;
   };

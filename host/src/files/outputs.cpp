@@ -44,7 +44,7 @@ void check_output_folder(const std::string& output) {
   if (folder.empty()) folder = ".";
   if (!fs::is_directory(folder, ignored)) {
     throw UserError(ExitCode::failure,
-                    output + ": cannot be written: there is no folder " + folder.string() + "; make it first");
+                    output + ": cannot be written: there is no folder " + folder.string() + "; create it first");
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
     throw UserError(ExitCode::failure, output + ": cannot be written: " + std::strerror(errno));
@@ -68,20 +68,20 @@ void check_outputs(const std::vector<std::string>& inputs, const std::vector<std
     for (const std::string& input : inputs) {
       if (!input.empty() && is_same_file(input, outputs[n])) {
         throw UserError(ExitCode::usage,
-                        outputs[n] + ": would replace what is read; name another file to write, nothing was changed");
+                        outputs[n] + ": would overwrite an input; choose another output file (nothing was changed)");
       }
     }
     if (is_earlier_output && is_earlier_output(outputs[n])) continue;
     for (const std::string& folder : folders_of(inputs)) {
       if (!holds_file(folder, outputs[n])) continue;
-      throw UserError(ExitCode::usage, outputs[n] + ": would replace a file of " + folder +
-                                           ", which is read; name another file to write, nothing was changed");
+      throw UserError(ExitCode::usage, outputs[n] + ": would overwrite a file in " + folder +
+                                           ", which is an input; choose another output file (nothing was changed)");
     }
   }
   for (std::size_t n = 0; n < outputs.size(); ++n) {
     for (std::size_t m = 0; m < n; ++m) {
       if (!outputs[m].empty() && !outputs[n].empty() && is_same_file(outputs[m], outputs[n])) {
-        throw UserError(ExitCode::usage, outputs[n] + ": is named for two things to write; name two files");
+        throw UserError(ExitCode::usage, outputs[n] + ": is given for two outputs; give two files");
       }
     }
   }

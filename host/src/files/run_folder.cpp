@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 fs::path make_run_folder(const fs::path& parent, const std::string& name, const std::string& stem) {
   std::error_code error;
   fs::create_directories(parent, error);
-  if (error) throw UserError(ExitCode::failure, parent.string() + ": cannot be made: " + error.message());
+  if (error) throw UserError(ExitCode::failure, parent.string() + ": cannot be created: " + error.message());
   if (!name.empty() && (name.find('/') != std::string::npos || name == "." || name == "..")) {
     throw UserError(ExitCode::config, "output.name: '" + name + "' must be a plain folder name");
   }
@@ -21,11 +21,11 @@ fs::path make_run_folder(const fs::path& parent, const std::string& name, const 
     const fs::path folder = parent / (name.empty() ? stem + "-" + std::to_string(number) : name);
     if (::mkdir(folder.c_str(), 0777) == 0) return folder;
     if (errno != EEXIST)
-      throw UserError(ExitCode::failure, folder.string() + ": cannot be made: " + std::strerror(errno));
+      throw UserError(ExitCode::failure, folder.string() + ": cannot be created: " + std::strerror(errno));
     if (!name.empty()) {
       throw UserError(ExitCode::failure, folder.string() +
-                                             ": there is a run of that name already; nothing is overwritten\n"
-                                             "  advice: another output.name, or --resume to go on with it");
+                                             ": there is already a run with that name; nothing is overwritten\n"
+                                             "  advice: choose another output.name, or --resume to continue it");
     }
   }
 }

@@ -55,9 +55,8 @@ RunLock::RunLock(const std::filesystem::path& folder, const Words& words)
   } else if (errno == EWOULDBLOCK) {
     const std::string holder = holder_text(file_);
     ::close(file_);
-    throw UserError(ExitCode::usage, folder.string() + ": this " + words.what +
-                                         " is still going on in another process" + holder +
-                                         "\n  advice: " + words.advice);
+    throw UserError(ExitCode::usage, folder.string() + ": this " + words.what + " is still running in another process" +
+                                         holder + "\n  advice: " + words.advice);
   }
 }
 

@@ -13,7 +13,7 @@ class RunLock {
   /// What is locked and what to do about it, for the message.
   struct Words {
     std::string what = "run";
-    std::string advice = "wait for its end, or stop it (Ctrl-C or SIGTERM saves a checkpoint) and then --resume";
+    std::string advice = "wait for it to finish, or stop it (Ctrl-C or SIGTERM saves a checkpoint) and then --resume";
   };
   /// Throws UserError: exit 2 when another process holds it and does not end within five seconds, exit 1 when the file
   /// cannot be made.

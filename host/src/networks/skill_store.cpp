@@ -45,7 +45,7 @@ void write_module(const fs::path& file, torch::nn::Module& module) {
 
 /// digests: by file name; a file that is not named there is not compared.
 void read_module(const fs::path& file, torch::nn::Module& module, const Json& digests) {
-  if (!fs::is_regular_file(file)) fail(file, "is missing; remove the skill's folder to train its networks anew");
+  if (!fs::is_regular_file(file)) fail(file, "is missing; remove the skill's folder to train its networks again");
   const TensorFile content = read_safetensors(file);
   for (const auto& [name, tensor] : content.tensors) {
     if (tensor.is_floating_point() && !tensor.isfinite().all().item<bool>()) {
@@ -55,8 +55,8 @@ void read_module(const fs::path& file, torch::nn::Module& module, const Json& di
   const std::string name = file.filename().string();
   if (digests.contains(name) && digests[name] != file_checksum(file)) {
     fail(file,
-         "is damaged: it is not what was written, by its digest in networks.json; remove the skill's folder to "
-         "train its networks anew");
+         "is damaged: it does not match its digest in networks.json; remove the skill's folder to train its networks "
+         "again");
   }
   try {
     load_module_state(module, content.tensors);
@@ -167,7 +167,7 @@ std::optional<TrainedSkill> load_skill(const fs::path& folder, const std::string
                                        const std::vector<std::string>& classes, const Json& wanted) {
   const fs::path at = folder_of(folder, skill), file = at / "networks.json";
   if (!has_skill(folder, skill)) return std::nullopt;
-  if (!fs::is_regular_file(file)) fail(file, "is missing; remove the skill's folder to train its networks anew");
+  if (!fs::is_regular_file(file)) fail(file, "is missing; remove the skill's folder to train its networks again");
   TrainedSkill out;
   Json digests = Json::object();
   try {

@@ -17,7 +17,7 @@ std::vector<plugin::OptionSpec> watching_options(const LearnerTraits& traits) {
   std::vector<plugin::OptionSpec> out;
   if (traits.once_per_epoch) {
     out.push_back(plugin::string_option("schedule", "batch",
-                                        "batch: targets from the very predictions of the step; epoch: from a clean "
+                                        "batch: targets from the step's own predictions; epoch: from a clean "
                                         "pass over the training images before "
                                         "each epoch",
                                         {"batch", "epoch"}));

@@ -28,7 +28,7 @@ struct Child {
 Child start_child(const std::filesystem::path& file, const Json& options) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw UserError(ExitCode::failure, std::string("cannot make a pipe: ") + std::strerror(errno));
+    throw UserError(ExitCode::failure, std::string("cannot create a pipe: ") + std::strerror(errno));
   const std::string path = std::filesystem::absolute(file).string(), text = options.dump(),
                     fd = std::to_string(ends[1]);
   const pid_t pid = ::fork();
@@ -78,11 +78,11 @@ bool read_all(int fd, double until, std::string& into) {
 
 /// How the child ended when it did not get to the end of its checks.
 std::string last_words(bool in_time, double timeout_seconds, int status) {
-  if (!in_time) return "was not done after " + std::to_string(static_cast<int>(timeout_seconds)) + " s";
+  if (!in_time) return "did not finish within " + std::to_string(static_cast<int>(timeout_seconds)) + " s";
   if (WIFSIGNALED(status)) {
     return "crashed: signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
   }
-  return "ended the process without a word (exit code " + std::to_string(WEXITSTATUS(status)) + ")";
+  return "ended the process without an error message (exit code " + std::to_string(WEXITSTATUS(status)) + ")";
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class File {
         case ENOENT:
           fail("no such file");
         case ELOOP:
-          fail("its symbolic links lead in a circle");
+          fail("its symbolic links form a loop");
         case EACCES:
           fail("permission denied");
         default:

@@ -80,7 +80,7 @@ std::string mismatch(const Fingerprint& host, const Fingerprint& plugin) {
              host.torch + " (" + host.device +
              ")\n  advice: build the plugin again with CMAKE_PREFIX_PATH pointing at this host's LibTorch";
   } else if (plugin.stdlib != host.stdlib || plugin.cxx11_abi != host.cxx11_abi) {
-    reason = "it uses another C++ standard library or string ABI than this host" +
+    reason = "it uses a different C++ standard library or string ABI than this host" +
              std::string("\n  advice: build the plugin with ") + host.stdlib +
              " and -D_GLIBCXX_USE_CXX11_ABI=" + host.cxx11_abi;
   }

@@ -33,7 +33,7 @@ KnownHook find_hook(const std::string& name, const Catalog& catalog) {
     if (catalog.has(name, Catalog::Kind::hook)) {
       throw UserError(ExitCode::config, "hook '" + name + "' is built in, but " +
                                             catalog.find(name, Catalog::Kind::hook).file.string() +
-                                            " has that name, too\n  advice: give the plugin's hook another name");
+                                            " also has that name\n  advice: give the plugin's hook another name");
     }
     return {*builtin, nullptr};
   }
@@ -50,8 +50,8 @@ void check_capabilities(const plugin::HookInfo& hook, const plugin::DetectorInfo
     const auto others = detectors_with(need, catalog);
     throw UserError(ExitCode::config,
                     "hook '" + hook.name + "' needs a detector with '" + need + "', which plugin '" + detector.name +
-                        "' has not" + (has.empty() ? "" : " (it has: " + join(has) + ")") +
-                        (others.empty() ? "\n  advice: no plugin that can be seen from here has it"
+                        "' does not have" + (has.empty() ? "" : " (it has: " + join(has) + ")") +
+                        (others.empty() ? "\n  advice: no plugin that can be found from here has it"
                                         : "\n  advice: use one that has it: --plugin " + join(others, " or ")));
   }
 }
@@ -62,7 +62,7 @@ void check_one_replaces_targets(const std::vector<plugin::HookInfo>& hooks) {
     if (!hook.replaces_targets) continue;
     if (first != nullptr) {
       throw UserError(ExitCode::config, "hooks '" + first->name + "' and '" + hook.name +
-                                            "' both make the targets; a run can have one of them");
+                                            "' both make the targets; a run can have only one of them");
     }
     first = &hook;
   }

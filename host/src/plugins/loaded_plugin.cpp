@@ -31,11 +31,9 @@ const BdcPluginDescriptor* open_library(const std::filesystem::path& file) {
     const std::string absolute = std::filesystem::absolute(file).string();
     library.load(absolute, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
   } catch (const boost::system::system_error& e) {
-    throw UserError(
-        ExitCode::abi_mismatch,
-        file.string() + ": the loader refused it: " + printable(e.what(), 2000) +
-            "\n  advice: a library it needs is missing, or it was linked against other versions than its note "
-            "says; build it again on this machine");
+    throw UserError(ExitCode::abi_mismatch, file.string() + ": the loader refused it: " + printable(e.what(), 2000) +
+                                                "\n  advice: a library it needs is missing, or it was linked against "
+                                                "versions other than its note says; build it again on this machine");
   }
   const bool has = library.has("bdc_plugin_descriptor");
   const BdcPluginDescriptor* descriptor =
@@ -130,7 +128,7 @@ void call_plugin(const std::string& who, const std::string& stage, const std::fu
                         what.find("out of memory") != std::string::npos;
     throw UserError(memory ? ExitCode::device : ExitCode::plugin_threw, who + " threw in " + stage + ": " + what);
   } catch (...) {
-    throw UserError(ExitCode::plugin_threw, who + " threw in " + stage + ": something that is no std::exception");
+    throw UserError(ExitCode::plugin_threw, who + " threw in " + stage + ": something that is not a std::exception");
   }
 }
 

@@ -36,8 +36,8 @@ void check_network_skill(const GroupSpec& group, const CrowdSpec& spec, const st
   const bool known = std::find(skills().begin(), skills().end(), group.skill) != skills().end();
   const bool described = spec.networks.contains("skills") && spec.networks["skills"].contains(group.skill);
   if (known || described) return;
-  config_error(where, "skill '" + printable(group.skill) + "' is none of " + join(skills()) +
-                          ", so its networks must stand under networks.skills");
+  config_error(where, "skill '" + printable(group.skill) + "' is not one of " + join(skills()) +
+                          ", so its networks must be given under networks.skills");
 }
 
 GroupSpec parse_group(const Json& json, const std::string& where, bool network) {
@@ -65,7 +65,7 @@ GroupSpec parse_group(const Json& json, const std::string& where, bool network) 
   n.accuracy_spread = s.number("accuracy_spread", n.accuracy_spread, 0, 1);
   s.finish();
   if (n.recall < 0 || n.spurious_rate < 0 || n.class_accuracy < 0 || n.box_noise < 0) {
-    config_error(where, "skill '" + printable(out.skill) + "' is none of " + join(skills()) +
+    config_error(where, "skill '" + printable(out.skill) + "' is not one of " + join(skills()) +
                             ", so it needs recall, spurious, accuracy and box_noise");
   }
   return out;
@@ -80,13 +80,13 @@ ConfusionSpec parse_confusion(const Json& json, const std::string& where) {
   out.kind = static_cast<ConfusionRule::Kind>(std::find(kinds.begin(), kinds.end(), kind) - kinds.begin());
   for (const char* key : {"related", "share"}) {
     if (s.has(key) && kind != "related") {
-      config_error(s.at(key), "has no meaning for the kind '" + kind + "'; leave it out, or the kind be \"related\"");
+      config_error(s.at(key), "has no meaning for the kind '" + kind + "'; leave it out, or set \"kind\": \"related\"");
     }
   }
   out.related_share = s.number("share", out.related_share, 0, 1);
   const auto sets = s.list("related");
   if (kind == "related" && sets.empty()) {
-    config_error(s.at("related"), "expected sets of classes that are taken for each other, found none");
+    config_error(s.at("related"), "expected sets of classes that are confused with each other, found none");
   }
   for (std::size_t n = 0; n < sets.size(); ++n) {
     std::vector<std::string> names;
@@ -209,7 +209,7 @@ CrowdSpec parse_crowd_spec(const Json& json, const std::string& source) {
   JsonSection s(json, source);
   CrowdSpec out;
   if (s.has("preset")) {
-    if (s.has("groups")) config_error(source, "has a preset and groups, which both name a crowd; choose one");
+    if (s.has("groups")) config_error(source, "has a preset and groups, which both define a crowd; choose one");
     out = crowd_preset(s.choice("preset", "", crowd_presets()));
   }
   const bool network = network_kind(s, false);
@@ -248,7 +248,7 @@ ConfusionRule resolve_confusion(const ConfusionSpec& spec, const std::vector<std
         throw DataError(where + printable(name) + "' is not in the truth" + did_you_mean(name, classes));
       }
       if (!used.insert(name).second) {
-        throw DataError(where + printable(name) + "' stands twice; it can be in one set");
+        throw DataError(where + printable(name) + "' appears twice; it can be in only one set");
       }
       labels.push_back(static_cast<std::int32_t>(found - classes.begin()));
     }

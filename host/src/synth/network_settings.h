@@ -48,7 +48,7 @@ struct SkillNetworks {
 /// What "networks" of a crowd says (docs/synth.md).
 struct NetworkSettings {
   std::int64_t proposals = 100;  ///< best of an image that boxes are drawn from
-  double nms = 0.7;              ///< IoU above which a proposal gives way to a better one
+  double nms = 0.7;              ///< IoU above which the weaker of two proposals is dropped
   double dirichlet_scale = 1;    ///< factor of the counts; below 1, annotators of a skill differ more
   std::string device = "cpu";
   std::map<std::string, SkillNetworks> skills;  ///< poor, average, expert, and those that were named

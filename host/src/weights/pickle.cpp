@@ -21,7 +21,8 @@ class Unpickler {
 
   PickleTree run() {
     if (in_.size() > limits_.bytes) {
-      fail("it has " + std::to_string(in_.size()) + " bytes; allowed are " + std::to_string(limits_.bytes));
+      fail("it has " + std::to_string(in_.size()) + " bytes; at most " + std::to_string(limits_.bytes) +
+           " are allowed");
     }
     none_ = add(PickleKind::none);
     while (!done_) {
@@ -231,7 +232,7 @@ void Unpickler::step(unsigned char opcode) {
   switch (opcode) {
     case 0x80:  // PROTO
       if (const auto protocol = number(1); protocol > 5) {
-        fail("it is of protocol " + std::to_string(protocol) + "; known are 0 to 5");
+        fail("it is of protocol " + std::to_string(protocol) + "; 0 to 5 are supported");
       }
       return;
     case 0x95:  // FRAME: only a hint for buffering
@@ -426,7 +427,7 @@ void Unpickler::step(unsigned char opcode) {
     default: {
       static const char* const digits = "0123456789abcdef";
       fail(std::string("found the byte 0x") + digits[opcode >> 4] + digits[opcode & 15] +
-           ", which is no instruction that torch.save writes");
+           ", which is not an instruction that torch.save writes");
     }
   }
 }

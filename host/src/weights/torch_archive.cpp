@@ -45,8 +45,8 @@ TorchArchive::TorchArchive(const ByteSource& bytes) : zip_(bytes) {
   }
   const ZipEntry& pickle = *zip_.find(folder + "/data.pkl");
   if (pickle.size > PickleLimits{}.bytes) {
-    bytes.fail("its data.pkl has " + std::to_string(pickle.size) + " bytes; allowed are " +
-               std::to_string(PickleLimits{}.bytes));
+    bytes.fail("its data.pkl has " + std::to_string(pickle.size) + " bytes; at most " +
+               std::to_string(PickleLimits{}.bytes) + " are allowed");
   }
   const PickleTree tree = unpickle(zip_.read(pickle), bytes.name());
   const TorchPickle found = find_tensors(tree, bytes.name());

@@ -20,7 +20,7 @@ namespace bdc::host {
 class TorchArchive {
  public:
   /// Reads names and shapes and checks them against the storages. Throws UserError (exit 4) for damaged archives and
-  /// pickles; for a pickle that asks for a call of something that runs code or touches files; for a kind of tensor that
+  /// pickles; for a pickle that asks for a call to something that runs code or touches files; for a kind of tensor that
   /// is not known; for shapes that are negative, overflow or leave their storage; for a file without tensors; and when
   /// the tensors, each copied on its own, would need more than twice the file's size (and 1 MiB).
   explicit TorchArchive(const ByteSource& bytes);

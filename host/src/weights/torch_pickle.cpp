@@ -57,7 +57,7 @@ class TensorFinder {
   TorchPickle run() {
     for (PickleId id = 0; id < tree_.size(); ++id) {
       if (is_hostile(tree_.called(id))) {
-        fail("asks for a call of " + printable(tree_.called(id), 100) +
+        fail("asks for a call to " + printable(tree_.called(id), 100) +
              ", which no weights need. Nothing was run. The file is hostile: do not open it with torch.load either");
       }
     }

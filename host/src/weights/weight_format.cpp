@@ -11,12 +11,12 @@ WeightFormat weight_format(const ByteSource& bytes) {
   if (start.size() == 9 && start[8] == '{') return WeightFormat::safetensors;
   if (start[0] == '\x80' && start.size() > 1 && start[1] <= 5) {
     bytes.fail(
-        "is a bare pickle, as torch.save wrote them before PyTorch 1.6; nothing of it was read. Save it again with "
+        "is a bare pickle, as torch.save wrote them before PyTorch 1.6; none of it was read. Save it again with "
         "PyTorch 1.13 or newer:\n"
         "  python3 -c \"import torch; torch.save(torch.load('IN', map_location='cpu', weights_only=True), 'OUT')\"\n"
         "  weights_only=True is what keeps a hostile file from running commands there; do not leave it out");
   }
-  bytes.fail("is neither a safetensors file nor one of torch.save");
+  bytes.fail("is neither a safetensors file nor one from torch.save");
 }
 
 }  // namespace bdc::host

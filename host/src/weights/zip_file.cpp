@@ -30,7 +30,7 @@ Directory find_directory(const ByteSource& in) {
        at-- > 0 && end == std::string::npos;) {
     if (has_signature(tail, at, 5, 6) && at + kEndSize + little_endian(tail, at + 20, 2) == tail.size()) end = at;
   }
-  if (end == std::string::npos) in.fail("has no zip directory at its end; it is cut off or no zip archive");
+  if (end == std::string::npos) in.fail("has no zip directory at its end; it is cut off or not a zip archive");
   if (little_endian(tail, end + 4, 4) != 0) in.fail("is one part of a zip archive in several files; join them first");
   Directory out{little_endian(tail, end + 16, 4), little_endian(tail, end + 12, 4), little_endian(tail, end + 10, 2)};
   if (little_endian(tail, end + 8, 2) != out.count) in.fail("its zip directory contradicts itself");
@@ -60,7 +60,7 @@ Directory find_directory(const ByteSource& in) {
   }
   if (out.count > kMaxEntries || out.size > kMaxDirectory || out.count > out.size / kCentralSize) {
     in.fail("is said to hold " + std::to_string(out.count) + " files in a directory of " + std::to_string(out.size) +
-            " bytes; allowed are " + std::to_string(kMaxEntries) + " files");
+            " bytes; at most " + std::to_string(kMaxEntries) + " files are allowed");
   }
   return out;
 }
@@ -168,7 +168,7 @@ std::string ZipFile::read(const ZipEntry& entry) const {
   std::string out = bytes_.read(entry.at, entry.size);
   if (crc32(out) != entry.crc) {
     bytes_.fail("file '" + printable(entry.name, 100) +
-                "' in it has a wrong checksum: the archive is damaged; get it again (or, if it was saved with "
+                "' in it has a wrong checksum: the archive is damaged; download it again (or, if it was saved with "
                 "checksums off, save it again with them)");
   }
   return out;

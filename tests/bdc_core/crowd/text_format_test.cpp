@@ -67,7 +67,7 @@ TEST(SizesCsv, BrokenFilesSayWhereAndWhat) {
       {"image,width,height\na.jpg,10.5,3\n", "sizes.csv:2: expected a width in whole pixels, found \"10.5\""},
       {"image,width,height\na.jpg,10,0\n", "sizes.csv:2: expected both width and height or neither"},
       {"image,width,height\n,10,10\n", "sizes.csv:2: expected the name of an image, found nothing"},
-      {"a.jpg,1,1\nb.jpg,2,2\na.jpg,1,1\n", "sizes.csv:3: image \"a.jpg\" stands on line 1 already"},
+      {"a.jpg,1,1\nb.jpg,2,2\na.jpg,1,1\n", "sizes.csv:3: image \"a.jpg\" is already on line 1"},
   };
   expect_refused(cases, [&](const std::string& text) {
     ReadOptions options;

@@ -275,8 +275,8 @@ TEST(AnnotatorPosteriors, BrokenFilesSayWhatIsWrongAndWhere) {
   const Broken variants[] = {
       {"/format", "something", "/format: expected \"bdc_annotators\""},
       {"/format", json::object(), "/format: expected \"bdc_annotators\", found an object"},
-      {"/version", 2, "/version: expected 1, the one version that this program reads, found 2"},
-      {"/version", "1", "/version: expected 1, the one version that this program reads, found \"1\""},
+      {"/version", 2, "/version: expected 1, the only version that this program reads, found 2"},
+      {"/version", "1", "/version: expected 1, the only version that this program reads, found \"1\""},
       {"/profile", 7, "/profile: expected a string, found 7"},
       {"/profile", "papre", "/profile: expected one of absence_aware, "},
       {"/priors/recall/a", 0, "/priors/recall/a: expected a positive number, found 0"},

@@ -211,7 +211,7 @@ TEST_F(Labels, MistakesOnTheCommandLineAreNamed) {
   says({"aggregate", "crowd.json", "--option", "profile=papr"}, 2, "paper");
   says({"aggregate", "crowd.json", "--option", "profile"}, 2, "NAME=VALUE");
   says({"aggregate", "crowd.json", "--method", "all"}, 2, "--truth");
-  says({"aggregate", "crowd.json", "--method", "mv", "--annotators", "x.json"}, 2, "learns nothing of annotators");
+  says({"aggregate", "crowd.json", "--method", "mv", "--annotators", "x.json"}, 2, "learns nothing about annotators");
   says({"aggregate"}, 2, "no labels");
   says({"aggregate", "crowd.json", "--option", "max_rounds="}, 2, "NAME=VALUE");
   says({"eval", "crowd.json", "gone.json"}, 4, "gone.json");
@@ -303,7 +303,7 @@ TEST_F(Labels, BrokenAnnotatorFilesAreNamedWithPlaceAndReason) {
       {"", "expected a JSON file of annotator posteriors, found an empty file"},
       {good.dump().substr(0, 700), "expected a JSON file of annotator posteriors, found a parse error at line 1"},
       {crowd().dump(), "/format: expected \"bdc_annotators\", found no such member"},
-      {with("/version", 7), "/version: expected 1, the one version that this program reads, found 7"},
+      {with("/version", 7), "/version: expected 1, the only version that this program reads, found 7"},
       {no_key.dump(), "/annotators/1: expected the member \"box\", found none"},
       {with("/annotators/0/images", "12"), "/annotators/0/images: expected a number, found \"12\""},
       {with("/annotators/0/images", -12), "/annotators/0/images: expected a number from 0 to 1e15, found -12"},
@@ -337,7 +337,7 @@ TEST_F(Labels, BrokenAnnotatorFilesAreNamedWithPlaceAndReason) {
       << outcome.err;
   EXPECT_EQ(host({"annotators", "."}).exit_code, 4);
   EXPECT_EQ(host({"annotators", "gone.json"}).exit_code, 4);
-  EXPECT_EQ(host({"annotators", "good.json", "--merge", "good.json"}).exit_code, 2) << "would replace what is read";
+  EXPECT_EQ(host({"annotators", "good.json", "--merge", "good.json"}).exit_code, 2) << "would overwrite an input";
 }
 
 TEST_F(Labels, MergedFilesHoldTheSumOfBoth) {
@@ -435,7 +435,7 @@ TEST_F(Labels, AnOutputThatCannotBeWrittenIsAClearError) {
            {"annotators", "gone.json", "--merge", "no/such/a.json"}}) {
     const auto outcome = host(words);
     EXPECT_EQ(outcome.exit_code, 1) << "before anything is read: " << outcome.err;
-    EXPECT_NE(outcome.err.find("cannot be written: there is no folder no/such; make it first"), std::string::npos)
+    EXPECT_NE(outcome.err.find("cannot be written: there is no folder no/such; create it first"), std::string::npos)
         << outcome.err;
   }
 }

@@ -104,10 +104,7 @@ TEST(ImageFolderData, MissingImagesAreCountedNamedAndLeftOutWithTheirLabels) {
   EXPECT_TRUE(has(data.warnings()[1], "c.png"));
   const auto strict = error_of([&] { ImageFolderData(labels, {folder.path(), true, {}}); });
   EXPECT_TRUE(has(strict, "a.png; d.png") && has(strict, "strict")) << strict;
-  EXPECT_TRUE(has(error_of([&] {
-                    ImageFolderData(labels_of({"x"}), {folder.path(), false, {}});
-                  }),
-                  "no image is left"));
+  EXPECT_TRUE(has(error_of([&] { ImageFolderData(labels_of({"x"}), {folder.path(), false, {}}); }), "no images left"));
   EXPECT_TRUE(has(error_of([&] {
                     ImageFolderData(labels, {folder.path() / "no", false, {}});
                   }),

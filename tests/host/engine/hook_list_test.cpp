@@ -112,7 +112,7 @@ TEST(HookList, OnlyOneHookMayReplaceTheTargets) {
     FAIL();
   } catch (const UserError& e) {
     EXPECT_EQ(e.code(), ExitCode::config);
-    EXPECT_STREQ(e.what(), "hooks 'a' and 'b' both make the targets; a run can have one of them");
+    EXPECT_STREQ(e.what(), "hooks 'a' and 'b' both make the targets; a run can have only one of them");
   }
 }
 

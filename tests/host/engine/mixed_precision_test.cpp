@@ -110,7 +110,7 @@ TEST(Device, IsCheckedBeforeUse) {
   for (const char* wrong : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:99999999999", "", "CPU"}) {
     EXPECT_NE(refusal(wrong).find("expected auto, cpu, cuda or cuda:N"), std::string::npos) << wrong;
   }
-  EXPECT_NE(refusal("cuda:900", ExitCode::device).find("'cuda:900' is not there"), std::string::npos);
+  EXPECT_NE(refusal("cuda:900", ExitCode::device).find("'cuda:900' is not available"), std::string::npos);
   if (!torch::cuda::is_available()) {
     EXPECT_TRUE(device_of("auto").is_cpu());
     EXPECT_NE(refusal("cuda", ExitCode::device).find("--device cpu"), std::string::npos);

@@ -194,9 +194,10 @@ TEST(Relabel, SaysWhetherTheNextAnnotatorWasLearntOrAssumed) {
   ReportData data = shapes_report();
   EXPECT_TRUE(says(relabel_section(data, {}), "the median annotator of this crowd (recall 0."));
   data.posteriors.reset();
-  EXPECT_TRUE(says(relabel_section(data, {}), "an annotator of recall 0.85"));
-  EXPECT_TRUE(says(relabel_section(data, {}), "as nothing was learnt of this crowd"));
-  EXPECT_TRUE(says(relabel_section(profile_report("paper"), {}), "assumed, as nothing was learnt of it: recall 0.85)"));
+  EXPECT_TRUE(says(relabel_section(data, {}), "an annotator with recall 0.85"));
+  EXPECT_TRUE(says(relabel_section(data, {}), "as nothing was learnt about this crowd"));
+  EXPECT_TRUE(
+      says(relabel_section(profile_report("paper"), {}), "assumed, as nothing was learnt about it: recall 0.85)"));
 }
 
 TEST(Report, ALearnerThatKnowsNothingOfBoxesShowsNoBoxErrors) {
@@ -271,7 +272,7 @@ TEST(Annotators, TrueFiguresSayHowTheyAreMeasuredAndOnHowManyObjects) {
   const ReportData data = shapes_report();
   const std::string section = annotators_section(data, cluster_annotators(*data.posteriors));
   EXPECT_TRUE(says(section, ">true objects</th>"));
-  EXPECT_TRUE(says(section, "from an IoU of 0.3 on"));
+  EXPECT_TRUE(says(section, "if their IoU is at least 0.3"));
   EXPECT_EQ(count(section, " over 12 annotators"), 1u) << "everybody was shown 20 objects: one correlation, not two";
 }
 
@@ -326,7 +327,7 @@ TEST(Annotators, ThoseOfWhomNothingIsKnownAreNotCounted) {
     data.posteriors->annotators[k].images = data.posteriors->annotators[k].annotations = 0;
   const std::string section = annotators_section(data, cluster_annotators(*data.posteriors));
   EXPECT_TRUE(says(section, "<p>10 annotators, best first"));
-  EXPECT_TRUE(says(section, "Of 2 more nothing is known"));
+  EXPECT_TRUE(says(section, "Nothing is known about 2 more"));
 }
 
 TEST(Groups, ANumberThatWasAskedForIsNotCalledFound) {

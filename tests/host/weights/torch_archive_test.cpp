@@ -183,7 +183,7 @@ TEST(HostileTorchArchive, NothingIsRunAndTheMessageNamesWhatWouldHaveBeen) {
       {write::call(write::global("runpy", "_run_code"), {command}), "runpy._run_code"},
   };
   for (const auto& [bytes, name] : calls) {
-    const std::string reason = "asks for a call of " + name;
+    const std::string reason = "asks for a call to " + name;
     expect_refused(torch_archive(write::finished(bytes), {}), reason);
     expect_refused(torch_archive(write::finished(write::dict({{"w", bytes}})), {}), reason);
     expect_refused(torch_archive(write::finished(write::dict({{"w", whole()}, {"optimizer", bytes}})), six()), reason);

@@ -20,7 +20,7 @@ enum class ExitCode : int {
   interrupted = 130,
 };
 
-/// Something the user can mend. The message says what was expected, what was found, where, and what to do.
+/// Something the user can fix. The message says what was expected, what was found, where, and what to do.
 class UserError : public std::runtime_error {
  public:
   UserError(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}

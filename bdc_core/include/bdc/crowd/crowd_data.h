@@ -41,7 +41,7 @@ struct Annotation {
   std::int32_t annotator = 0;
 };
 
-/// Annotator `annotator` looked at image `image`, also when nothing was drawn.
+/// Annotator `annotator` saw image `image`, even if nothing was drawn.
 struct Assignment {
   std::int32_t image = 0;
   std::int32_t annotator = 0;

@@ -15,7 +15,7 @@ namespace bdc {
 /// What annotators are told apart by: logit of the recall, log of spurious boxes per image (both only where the profile
 /// has them), logit of the class accuracy (only with two or more classes) and log of the box noise. Every column is
 /// centred, divided by its spread over annotators and multiplied by its reliability, 1 - (mean posterior variance) /
-/// (variance over annotators), at least 0: what the data hardly tell counts hardly.
+/// (variance over annotators), at least 0: what the data say little about counts little.
 struct AnnotatorFeatures {
   std::vector<std::size_t> annotator;  ///< indices of the annotators with evidence, ascending
   std::size_t dims = 0;

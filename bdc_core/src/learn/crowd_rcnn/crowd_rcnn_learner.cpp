@@ -83,10 +83,10 @@ LearnerEntry crowd_rcnn_learner() {
       "Crowd R-CNN: mean boxes, and classes by the annotators' sensitivities with the detector's as prior";
   const CrowdRcnnSettings defaults;
   info.training_options = {
-      number_option("group_iou", defaults.group_iou, "annotations that overlap by more are of one object", 0, 1),
+      number_option("group_iou", defaults.group_iou, "annotations that overlap by more show one object", 0, 1),
       number_option("detector_iou", defaults.detector_iou,
-                    "detections that overlap an object by so much speak of its class", 0, 1)};
-  info.options = {int_option("max_rounds", 100, "rounds after which to stop at the latest", 1, 1000000),
+                    "detections that overlap an object by this much count towards its class", 0, 1)};
+  info.options = {int_option("max_rounds", 100, "largest number of rounds", 1, 1000000),
                   number_option("tolerance", 1e-6, "relative change of the bound below which to stop", 0, 1)};
   info.options.insert(info.options.end(), info.training_options.begin(), info.training_options.end());
   info.traits.learns_annotators = info.traits.knows_classes = true;

@@ -54,7 +54,7 @@ FitResult aggregate_images(const FitInput& input, const std::function<void(std::
     chunk = {};
   }
   if (input.predictions != nullptr) result.warnings.push_back("this method does not use predictions");
-  if (input.prior != nullptr) result.warnings.push_back("this method does not use what is known of the annotators");
+  if (input.prior != nullptr) result.warnings.push_back("this method does not use what is known about the annotators");
   return result;
 }
 

@@ -20,7 +20,7 @@ class AllAnnotations final : public FixedConsensus {
 LearnerEntry na_learner() {
   LearnerEntry entry;
   entry.info.name = "na";
-  entry.info.description = "no aggregation: every annotation as it is";
+  entry.info.description = "no aggregation: every annotation unchanged";
   entry.create = [](const Options&) { return std::make_unique<AllAnnotations>(); };
   return entry;
 }

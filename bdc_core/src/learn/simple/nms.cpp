@@ -8,7 +8,7 @@ LearnerEntry nms_learner() {
   LearnerEntry entry;
   entry.info.name = "nms";
   entry.info.description = "non-maximum suppression over all annotations";
-  entry.info.options = {number_option("iou", 0.5, "overlap above which the other box is dropped", 0, 1)};
+  entry.info.options = {number_option("iou", 0.5, "overlap above which one of two boxes is dropped", 0, 1)};
   entry.create = [](const Options& options) {
     const double iou = options.get_number("iou");
     return make_fusion_method(

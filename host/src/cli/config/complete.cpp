@@ -83,7 +83,7 @@ const PluginEntry& detector_entry(const Json& config, const Catalog& catalog) {
   const auto name = config["plugin"]["name"].get<std::string>();
   if (name.empty()) {
     throw UserError(ExitCode::usage,
-                    "no plugin was named; use --plugin NAME or plugin.name in a config (see `bdc-host plugins list`)");
+                    "no plugin given; use --plugin NAME or plugin.name in a config (see `bdc-host plugins list`)");
   }
   return catalog.find(name, Catalog::Kind::detector);
 }

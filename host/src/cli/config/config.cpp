@@ -50,7 +50,7 @@ Json load_file(const fs::path& path, std::vector<fs::path>& open, int& files, st
     chain.push_back(canonical.string());
     throw UserError(ExitCode::config, path.string() + ": _base_ leads back to itself: " + join(chain, " -> "));
   }
-  if (++files > 100) throw UserError(ExitCode::config, path.string() + ": more than 100 files by way of _base_");
+  if (++files > 100) throw UserError(ExitCode::config, path.string() + ": more than 100 files through _base_");
   open.push_back(canonical);
   Json own = read_json_file(path);
   check_layer(own, path.string());

@@ -40,14 +40,14 @@ ResumedConfig config_of_run(const std::filesystem::path& folder, const Catalog& 
     std::vector<ConfigLayer> layers;
     Json config = resolve_config(own, &layers);
     return {complete_config(std::move(config), catalog, layers),
-            {folder.string() + ": was stopped before its first checkpoint, so it begins again"}};
+            {folder.string() + ": was stopped before its first checkpoint, so it starts over"}};
   }
   const Json config = parsed(*saved, folder.string());
   ResumedConfig out{complete_config(with_sets(config, {}), catalog), {}};
   if (has_file && differs(file, config)) {
     out.notes.push_back("warning: " + file.string() +
-                        " is not what the run began with; a run keeps its settings, so the checkpoint's are used\n"
-                        "  advice: a new run takes them: bdc-host train --config " +
+                        " has changed since the run began; a run keeps its settings, so the checkpoint's are used\n"
+                        "  advice: to use the new ones, start a new run: bdc-host train --config " +
                         file.string() + " --set output.name=");
   }
   return out;

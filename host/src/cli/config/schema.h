@@ -10,7 +10,7 @@
 
 namespace bdc::host {
 
-/// Whether a key names a file or folder, or several with commas.
+/// Whether a key names a file or folder, or several, comma-separated.
 enum class PathKind { none, one, several };
 
 /// One key of a training config. The option's name is the dotted path, e.g. "train.epochs".

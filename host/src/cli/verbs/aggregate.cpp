@@ -71,8 +71,11 @@ Predictions predictions_for(const CrowdData& crowd, const std::string& file) {
 AnnotatorPosteriors prior_for(const CrowdData& crowd, const std::string& file, std::vector<std::string>& notes) {
   Alignment how;
   AnnotatorPosteriors prior = aligned_with(read_annotator_posteriors(file), crowd, &how);
-  if (how.by_name) notes.push_back(file + ": ids mean other people than in the labels, so names tell who is who");
-  if (how.matched == 0) notes.push_back(file + ": knows none of the annotators of these labels, and changes nothing");
+  if (how.by_name) {
+    notes.push_back(file +
+                    ": its ids belong to different people than in the labels, so annotators are matched by name");
+  }
+  if (how.matched == 0) notes.push_back(file + ": has none of these labels' annotators, so it changes nothing");
   return prior;
 }
 
@@ -117,8 +120,7 @@ std::string percent(double share) {
 
 /// Every method, with every choice of the option it is compared by, judged against the truth.
 int compare_all(const Flags& flags, const Work& work, Progress& progress) {
-  if (!work.crowd.has_truth)
-    throw UserError(ExitCode::usage, "--method all compares with the truth: name it with --truth FILE");
+  if (!work.crowd.has_truth) throw UserError(ExitCode::usage, "--method all compares with the truth: add --truth FILE");
   struct Row {
     std::string name;
     std::map<std::string, std::string> options;
@@ -204,7 +206,7 @@ void print_summary(const Json& s) {
   if (s["rounds"].get<int>() > 0)
     std::cout << " (" << count("rounds", "round") << ", "
               << (s["converged"].get<bool>() ? "converged" : "NOT converged") << ")";
-  std::cout << "\nagreement: class alpha " << text("class_alpha", 3) << ", mean IoU of boxes of one object "
+  std::cout << "\nagreement: class alpha " << text("class_alpha", 3) << ", mean IoU of boxes on the same object "
             << text("mean_pairwise_iou", 3) << "\n";
   if (s.contains("AP")) {
     std::cout << "against the truth: AP50 " << percent(s["AP50"]) << ", AP75 " << percent(s["AP75"]) << ", AP "
@@ -237,7 +239,7 @@ int list_methods() {
 
 int aggregate(const Flags& flags, const ReadOptions& reading) {
   if (flags.list) return list_methods();
-  if (flags.labels.empty()) throw UserError(ExitCode::usage, "aggregate: no labels were named; see --help");
+  if (flags.labels.empty()) throw UserError(ExitCode::usage, "aggregate: no labels given; see --help");
   std::vector<std::string> inputs = flags.labels;
   inputs.insert(inputs.end(), {flags.predictions, flags.prior, flags.truth});
   for (const std::string& file : files_of(reading)) inputs.push_back(file);
@@ -256,8 +258,8 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
   const FitResult result = method->fit(input_for(work, flags, flags.method, progress));
   const double seconds = now_seconds() - started;
   if (!flags.annotators.empty() && !result.posteriors) {
-    throw UserError(ExitCode::usage,
-                    "--annotators: the method '" + flags.method + "' learns nothing of annotators; use --method bdc");
+    throw UserError(ExitCode::usage, "--annotators: the method '" + flags.method +
+                                         "' learns nothing about annotators; use --method bdc");
   }
   if (!flags.output.empty()) write_targets(result.targets, work.crowd, flags.output);
   if (!flags.annotators.empty()) {
@@ -287,7 +289,7 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
 }  // namespace
 
 void add_aggregate(Command& program) {
-  Command verb = program.add_verb("aggregate", "Make one consensus of many annotators' labels");
+  Command verb = program.add_verb("aggregate", "Combine many annotators' labels into one consensus");
   const auto flags = std::make_shared<Flags>();
   verb.add_option("labels", flags->labels, "files or folders of one format").type_name("PATH");
   verb.add_option("-m,--method", flags->method, "bdc, crowd_rcnn, mv, wbf, ... or all, to compare them (see --methods)")
@@ -297,10 +299,11 @@ void add_aggregate(Command& program) {
       .type_name("NAME=VALUE")
       .repeated();
   verb.add_option("-o,--output", flags->output, "write the consensus here (COCO JSON)").type_name("FILE");
-  verb.add_option("--annotators", flags->annotators, "write what was learnt of the annotators here").type_name("FILE");
+  verb.add_option("--annotators", flags->annotators, "write what was learnt about the annotators here")
+      .type_name("FILE");
   verb.add_option("--predictions", flags->predictions, "a detector's results on the same images").type_name("FILE");
   verb.add_option("--prior", flags->prior, "annotators of an earlier project").type_name("FILE");
-  verb.add_option("--truth", flags->truth, "true boxes, only to judge the result").type_name("FILE");
+  verb.add_option("--truth", flags->truth, "true boxes, only to evaluate the result").type_name("FILE");
   verb.add_option("--threads", flags->threads, "0: all cores; the result is the same").range(0, 1024);
   verb.add_flag("--methods", flags->list, "list methods and their settings");
   verb.add_flag("-q,--quiet", flags->quiet, "no progress, no tables");

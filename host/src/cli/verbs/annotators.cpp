@@ -33,7 +33,7 @@ int annotators(const Flags& flags) {
 }  // namespace
 
 void add_annotators(Command& program) {
-  Command verb = program.add_verb("annotators", "Show what was learnt of the annotators; merge such files");
+  Command verb = program.add_verb("annotators", "Show what was learnt about the annotators; merge such files");
   const auto flags = std::make_shared<Flags>();
   verb.add_option("files", flags->files, "what `aggregate --annotators` wrote; several are merged")
       .required()
@@ -41,8 +41,8 @@ void add_annotators(Command& program) {
   verb.add_option("--merge", flags->merged, "write the merged evidence here").type_name("FILE");
   verb.add_option("--ends", flags->ends, "show only the best and worst N").type_name("N").range(1, 1000000);
   verb.footer(
-      "Merging adds what the files counted, annotators by id, classes by name. A file holds the evidence of its own\n"
-      "labels, not of the --prior it was learnt with: nothing counts twice unless a file is named twice.\n"
+      "Merging adds up counts: annotators by id, classes by name. A file holds the evidence of its own\n"
+      "labels, not of the --prior it started from: nothing counts twice unless a file is given twice.\n"
       "quality = recall * class accuracy / (1 + spurious boxes per image).\n"
       "Example:\n  bdc-host annotators monday.json tuesday.json --merge both.json");
   verb.run([=] { return annotators(*flags); });

@@ -21,7 +21,7 @@ struct RunSummary {
 RunSummary read_run(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(folder / "config.json", ignored)) {
-    throw UserError(ExitCode::data, folder.string() + ": is no run folder");
+    throw UserError(ExitCode::data, folder.string() + ": is not a run folder");
   }
   RunSummary out;
   out.name = folder.string();

@@ -32,7 +32,7 @@ void add_config(Command& program) {
   const auto keys = std::make_shared<bool>(false);
   verb.add_flag("--keys", *keys, "list every key with its default and meaning instead");
   verb.footer(
-      "Defaults, then the file with its _base_, then the command line. With a plugin named, its\n"
+      "Defaults, then the file with its _base_, then the command line. With a plugin, its\n"
       "recommendations and options are filled in.\n"
       "Example:\n"
       "  bdc-host config --plugin minimal --set train.epochs=5 > my.json");

@@ -19,8 +19,7 @@ int convert(std::vector<std::string> paths, const std::string& to, const ReadOpt
   check_outputs(inputs, {target});
   if (to.empty() && !extension_tells_format(target)) {
     throw UserError(ExitCode::usage, "convert: the extension of '" + printable(target) +
-                                         "' does not tell the format to write; name it with --to (" +
-                                         format_names(true) + ")");
+                                         "' does not say which format to write; add --to (" + format_names(true) + ")");
   }
   ReadReport read;
   const CrowdData data = read_crowd(paths, reading, &read);
@@ -51,19 +50,19 @@ int convert_weights(const WeightConversion& request) {
 }
 
 void add_convert_weights(Command& convert_verb, const std::shared_ptr<std::vector<std::string>>& labels) {
-  Command verb = convert_verb.add_verb("weights", "Turn a weight file of torch.save into safetensors");
+  Command verb = convert_verb.add_verb("weights", "Convert a torch.save weight file to safetensors");
   const auto request = std::make_shared<WeightConversion>();
-  verb.add_option("from", request->from, "what to read: .pt or .pth of torch.save, or .safetensors")
+  verb.add_option("from", request->from, "what to read: .pt or .pth from torch.save, or .safetensors")
       .required()
       .type_name("IN");
   verb.add_option("to", request->to, "what to write").required().type_name("OUT.safetensors");
   verb.add_flag("--float32", request->float32, "write half precision (float16, bfloat16) as float32");
   verb.footer(
-      "Reads state dicts, pickled modules such as the official yolov7.pt, and checkpoints of ours or of torch.save\n"
-      "(their 'ema' where there is one, else their 'model' or 'state_dict'). Nothing in a file is ever run.\n"
+      "Reads state dicts, pickled modules such as the official yolov7.pt, and checkpoints from bdc or torch.save\n"
+      "(their 'ema' where there is one, else their 'model' or 'state_dict'). No code in a file is ever run.\n"
       "Example:\n  bdc-host convert weights yolov7-tiny.pt yolov7-tiny.safetensors --float32");
   verb.run([=] {
-    if (!labels->empty()) throw UserError(ExitCode::usage, "convert: a file named 'weights' must be called ./weights");
+    if (!labels->empty()) throw UserError(ExitCode::usage, "convert: pass a file named 'weights' as ./weights");
     return convert_weights(*request);
   });
 }
@@ -71,13 +70,13 @@ void add_convert_weights(Command& convert_verb, const std::shared_ptr<std::vecto
 }  // namespace
 
 void add_convert(Command& program) {
-  Command verb = program.add_verb("convert", "Turn labels of one format, or weights, into another");
+  Command verb = program.add_verb("convert", "Convert labels or weights to another format");
   const auto paths = std::make_shared<std::vector<std::string>>();
   const auto to = std::make_shared<std::string>();
   verb.add_option("paths", *paths, "what to read (files or folders), then what to write")
       .every_word()
       .type_name("FROM... TO");
-  verb.add_option("--to", *to, "format to write; by the extension when left out")
+  verb.add_option("--to", *to, "format to write; default: by the extension")
       .type_name("NAME")
       .check(known_format(true));
   const auto reading = add_label_options(verb, "--from");

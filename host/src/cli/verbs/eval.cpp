@@ -124,7 +124,7 @@ int eval(const Flags& flags) {
   } catch (const DataError& e) {
     const std::string what = e.what();
     if (what.find("image_id") == std::string::npos) throw;
-    throw DataError(what + "\n  advice: --common-images judges only the images that the truth lists");
+    throw DataError(what + "\n  advice: --common-images evaluates only the images that the truth lists");
   }
   if (flags.json) {
     std::cout << to_json(result, truth, flags).dump(2) << "\n";
@@ -137,13 +137,13 @@ int eval(const Flags& flags) {
 }  // namespace
 
 void add_eval(Command& program) {
-  Command verb = program.add_verb("eval", "Judge detections or a consensus against the truth (COCO's rules)");
+  Command verb = program.add_verb("eval", "Evaluate detections or a consensus against the truth (COCO's rules)");
   const auto flags = std::make_shared<Flags>();
   verb.add_option("predictions", flags->predictions, "COCO results, or what `aggregate` wrote")
       .required()
       .type_name("FILE");
   verb.add_option("truth", flags->truth, "COCO JSON with the true boxes").required().type_name("FILE");
-  verb.add_flag("--per-class", flags->per_class, "a row for every class, too");
+  verb.add_flag("--per-class", flags->per_class, "also print a row for every class");
   verb.add_option("--iou", flags->ious, "IoU thresholds to average over")
       .type_name("X")
       .check([](const std::string& text) {

@@ -45,10 +45,10 @@ RunLock take_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder, error)) {
-    throw UserError(ExitCode::failure, folder.string() + ": cannot be made a folder for results" +
-                                           (error ? ": " + error.message() : ", as it is a file"));
+    throw UserError(ExitCode::failure, folder.string() + ": cannot be used as the results folder" +
+                                           (error ? ": " + error.message() : ": it is a file"));
   }
-  return RunLock(folder, {"experiment", "wait for its end, or stop it; the same command goes on from there"});
+  return RunLock(folder, {"experiment", "wait for it to finish, or stop it; the same command continues from there"});
 }
 
 void remove_leftovers(const fs::path& folder) {
@@ -141,7 +141,7 @@ int experiment(const Flags& flags, const SearchRequest& search) {
   }
   progress.finish();
   if (stop_asked) {
-    std::cerr << "interrupted; the same command goes on from here\n";
+    std::cerr << "interrupted; the same command continues from here\n";
     return static_cast<int>(ExitCode::interrupted);
   }
   if (!flags.quiet) {
@@ -160,14 +160,13 @@ void add_experiment(Command& program) {
   verb.add_option("grid", flags->grid, "the experiment (JSON, docs/experiments.md; ready ones: configs/experiments)")
       .required()
       .type_name("FILE");
-  verb.add_option("-o,--output", flags->folder, "folder for results [experiments/ and the grid file's name]")
-      .type_name("DIR");
+  verb.add_option("-o,--output", flags->folder, "folder for results [experiments/<grid file's name>]").type_name("DIR");
   verb.add_flag("--list", flags->list, "list the cells and which are done; run nothing");
-  verb.add_option("--threads", flags->threads, "of aggregation; 0: all cores").range(0, 1024);
+  verb.add_option("--threads", flags->threads, "threads for aggregation; 0: all cores").range(0, 1024);
   verb.add_flag("-q,--quiet", flags->quiet, "no progress, no table");
   const auto search = add_search_options(verb);
   verb.footer(
-      "Interrupt it at any moment: the same command goes on where it stopped and gives the same table.\n"
+      "Interrupt it at any time: the same command continues where it stopped and gives the same table.\n"
       "Example:\n"
       "  bdc-host experiment configs/experiments/methods_labels.json");
   verb.run([=] { return experiment(*flags, *search); });

@@ -22,7 +22,8 @@ std::shared_ptr<ReadOptions> add_reading_options(Command& verb, const char* form
       .type_name("NAME")
       .check(known_format(false));
   verb.add_option("--sizes", options->sizes_csv, "image sizes: a CSV of image,width,height").type_name("FILE");
-  verb.add_option("--image-folder", options->image_folder, "image sizes: from the image files here").type_name("DIR");
+  verb.add_option("--image-folder", options->image_folder, "image sizes: from the image files in this folder")
+      .type_name("DIR");
   verb.add_option("--class-names", options->class_names, "classes.txt or data.yaml").type_name("FILE");
   verb.add_flag("--voc-one-based", options->voc_one_based, "Pascal VOC pixels count from 1");
   return options;
@@ -46,7 +47,7 @@ bool extension_tells_format(const std::string& path) {
 
 std::shared_ptr<ReadOptions> add_label_options(Command& verb, const char* format_flag) {
   auto options = add_reading_options(verb, format_flag);
-  verb.add_option("--annotator", options->annotator, "who drew, where the files do not say").type_name("NAME");
+  verb.add_option("--annotator", options->annotator, "who drew the boxes, if the files do not say").type_name("NAME");
   return options;
 }
 

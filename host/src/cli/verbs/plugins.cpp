@@ -263,15 +263,15 @@ int doctor(const std::string& what, const SearchRequest& search, const std::vect
 }  // namespace
 
 void add_plugins(Command& program) {
-  Command group = program.add_verb("plugins", "List, describe and examine plugins");
+  Command group = program.add_verb("plugins", "List, describe and check plugins");
   group.require_verb();
   group.footer("Example:\n  bdc-host plugins list");
 
-  Command list_verb = group.add_verb("list", "Every plugin that can be seen from here");
+  Command list_verb = group.add_verb("list", "Every plugin that can be found from here");
   const auto list_search = add_search_options(list_verb);
   const auto list_json = std::make_shared<bool>(false);
   list_verb.add_flag("--json", *list_json, "as JSON");
-  list_verb.footer("Runs no code of any plugin.\nExample:\n  bdc-host plugins list --plugin-path ~/my-detectors");
+  list_verb.footer("Runs no plugin code.\nExample:\n  bdc-host plugins list --plugin-path ~/my-detectors");
   list_verb.run([=] { return list(*list_search, *list_json); });
 
   Command info_verb = group.add_verb("info", "A plugin's fingerprint, defaults and options");
@@ -293,12 +293,10 @@ void add_plugins(Command& program) {
   doctor_verb.add_option("-o,--option", *doctor_options, "build it with this option; may be repeated")
       .type_name("NAME=VALUE")
       .repeated();
-  doctor_verb.add_option("--timeout", *doctor_timeout, "seconds until it is given up")
-      .type_name("S")
-      .range(1.0, 86400.0);
+  doctor_verb.add_option("--timeout", *doctor_timeout, "seconds before giving up").type_name("S").range(1.0, 86400.0);
   doctor_verb.add_flag("--json", *doctor_json, "as JSON");
   doctor_verb.footer(
-      "Runs in a child process: a plugin that crashes or hangs is a finding, not the end.\n"
+      "Runs in a child process: a plugin that crashes or hangs only fails its check.\n"
       "Exit code: 0 healthy, 1 a check failed, 5 not a plugin, 6 does not fit this host, 7 threw or crashed.\n"
       "Example:\n  bdc-host plugins doctor build/plugins/minimal.so");
   doctor_verb.run([=] { return doctor(*doctor_what, *doctor_search, *doctor_options, *doctor_timeout, *doctor_json); });

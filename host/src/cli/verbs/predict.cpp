@@ -43,12 +43,12 @@ void add_predict(Command& program) {
   verb.add_option("images", request->images, "files, folders or patterns").required().type_name("PATH");
   verb.add_option("-o,--output", request->coco_file, "write a COCO file with scores here").type_name("FILE");
   verb.add_option("--yolo", request->yolo_folder, "write a text file per image into this folder").type_name("DIR");
-  verb.add_option("--pictures", request->picture_folder, "draw the boxes into pictures here").type_name("DIR");
-  verb.add_option("--min-score", request->min_score, "leave out weaker ones (0.25)").range(0.0, 1.0);
+  verb.add_option("--pictures", request->picture_folder, "draw the boxes on the images and save them here")
+      .type_name("DIR");
+  verb.add_option("--min-score", request->min_score, "leave out lower scores (0.25)").range(0.0, 1.0);
   verb.add_flag("--for-consensus", request->for_consensus,
                 "one box per object with its full class vector, for aggregate --predictions");
-  verb.add_option("--device", request->device, "cpu, cuda or cuda:N; default: CUDA where there is one")
-      .type_name("DEVICE");
+  verb.add_option("--device", request->device, "cpu, cuda or cuda:N; default: CUDA if available").type_name("DEVICE");
   verb.add_flag("-q,--quiet", *quiet, "no progress, no summary");
   verb.footer(
       "Category ids count from 1 in the order of the classes in training; eval matches classes by name.\n"

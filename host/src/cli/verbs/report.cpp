@@ -72,7 +72,7 @@ int report(Flags flags, const ReadOptions& reading) {
   flags.request.open_run = open_run;
   const ReportData data = load_report(flags.request);
   if (!flags.relabel_csv.empty() && data.methods.empty()) {
-    throw UserError(ExitCode::data, "--relabel-csv: there is no consensus to rank; labels of annotators are needed");
+    throw UserError(ExitCode::data, "--relabel-csv: there is no consensus to rank; annotators' labels are needed");
   }
   progress.live("drawing");
   const std::string page = render_report(data, flags.settings);
@@ -105,7 +105,7 @@ void add_report(Command& program) {
   verb.add_option("-m,--method", flags->request.methods, "without --consensus: methods to run [bdc mv]")
       .type_name("NAME")
       .repeated();
-  verb.add_option("--truth", flags->request.truth, "true boxes, only to judge with").type_name("FILE");
+  verb.add_option("--truth", flags->request.truth, "true boxes, only to evaluate with").type_name("FILE");
   verb.add_option("--images", flags->request.images, "pictures for the gallery").type_name("DIR");
   verb.add_option("--clusters", flags->settings.clusters, "groups of annotators; 0: as many as stand out").range(0, 26);
   verb.add_option("--gallery", flags->settings.gallery, "images to show").range(0, 500).show_default();

@@ -6,7 +6,7 @@ namespace bdc::host {
 
 std::shared_ptr<SearchRequest> add_search_options(Command& verb) {
   auto request = std::make_shared<SearchRequest>();
-  verb.add_option("--plugin-path", request->folders, "look for plugins in this folder, too").type_name("DIR");
+  verb.add_option("--plugin-path", request->folders, "also look for plugins in this folder").type_name("DIR");
   verb.add_option("--registry", request->registry, "use this registry.json").type_name("FILE");
   return request;
 }
@@ -32,7 +32,7 @@ std::string use_demo_config(ConfigRequest& request, const Catalog& catalog) {
   const auto file = catalog.registry_file().parent_path() / "configs" / ("demo_" + request.plugin + ".json");
   if (!std::filesystem::exists(file)) return "";
   request.file = file;
-  return "no --data: the built-in demo data, with the settings of " + file.string();
+  return "no --data: using the built-in demo data and the settings of " + file.string();
 }
 
 }  // namespace bdc::host

@@ -33,7 +33,7 @@ struct Flags {
 
 CrowdSpec spec_of(const Flags& flags) {
   if (!flags.preset.empty() && !flags.config.empty()) {
-    throw UserError(ExitCode::usage, "--preset and --config both name a crowd; a config can name a preset itself");
+    throw UserError(ExitCode::usage, "--preset and --config both define a crowd; a config can name a preset itself");
   }
   CrowdSpec spec;
   if (!flags.config.empty()) {
@@ -49,7 +49,7 @@ CrowdSpec spec_of(const Flags& flags) {
     spec.detectors.push_back({text.substr(0, equals), text.substr(equals + 1), flags.min_score, 1});
   }
   if (spec.groups.empty() && spec.detectors.empty()) {
-    throw UserError(ExitCode::usage, "no crowd was named; use --preset (" + join(crowd_presets()) +
+    throw UserError(ExitCode::usage, "no crowd given; use --preset (" + join(crowd_presets()) +
                                          "), --config FILE or --detector NAME=FILE");
   }
   if (const std::string twice = name_given_twice(spec); !twice.empty()) {
@@ -77,8 +77,7 @@ void check_new_folder(const std::string& folder) {
     throw UserError(ExitCode::usage, folder + ": expected a folder for images, found a file");
   }
   if (!fs::is_empty(folder, ignored)) {
-    throw UserError(ExitCode::usage,
-                    folder + ": has files already; name a new folder for the images, nothing was changed");
+    throw UserError(ExitCode::usage, folder + ": is not empty; give a new folder for the images (nothing was changed)");
   }
 }
 
@@ -99,7 +98,7 @@ void check_network_flags(const Flags& flags, const CrowdSpec& spec) {
     throw UserError(ExitCode::usage, "--images: --shapes has images of its own");
   }
   if (used && !flags.use_shapes && flags.images.empty()) {
-    throw UserError(ExitCode::usage, "annotators with networks look at the images; name their folder with --images");
+    throw UserError(ExitCode::usage, "annotators with networks need the images; give their folder with --images");
   }
 }
 
@@ -123,7 +122,7 @@ SkillSources sources_of(const Flags& flags, const CrowdSpec& spec, CrowdData& tr
 
 int synth(const Flags& flags) {
   if (flags.truth.empty() != flags.use_shapes) {
-    throw UserError(ExitCode::usage, "name the truth to annotate, or --shapes N for built-in images, one of the two");
+    throw UserError(ExitCode::usage, "give the truth to annotate or --shapes N for built-in images, one of the two");
   }
   if (flags.output.empty()) throw UserError(ExitCode::usage, "--output: expected the name of a file, found none");
   const CrowdSpec spec = spec_of(flags);
@@ -228,20 +227,21 @@ void add_synth(Command& program) {
   verb.add_option("-c,--config", flags->config, "any mix of annotators (docs/synth.md)").type_name("FILE");
   verb.add_flag("--network", flags->network, "annotators draw with trained networks, as in the paper");
   verb.add_option("--images", flags->images, "folder of the truth's images, for networks").type_name("DIR");
-  verb.add_option("--networks", flags->networks, "keep trained networks here; those that are here are used")
+  verb.add_option("--networks", flags->networks, "keep trained networks here and reuse those that are there")
       .type_name("DIR");
   verb.add_option("--detector", flags->detectors, "COCO results as one more annotator; may be repeated")
       .type_name("NAME=FILE")
       .repeated();
-  verb.add_option("--min-score", flags->min_score, "of --detector's results [0.5]").check(score_problem);
-  verb.add_option("--parameters", flags->parameters, "write the annotators' true numbers here").type_name("FILE");
-  verb.add_option("--seed", flags->seed, "another seed, another crowd").show_default().check(seed_problem);
+  verb.add_option("--min-score", flags->min_score, "lowest score of --detector's results [0.5]").check(score_problem);
+  verb.add_option("--parameters", flags->parameters, "write the annotators' true parameters here").type_name("FILE");
+  verb.add_option("--seed", flags->seed, "seed of the crowd").show_default().check(seed_problem);
   verb.add_flag("--with-truth", flags->with_truth, "keep the true boxes in the labels, for reports");
-  const Option shapes = verb.add_option("--shapes", flags->shapes.images, "annotate so many built-in images")
+  const Option shapes = verb.add_option("--shapes", flags->shapes.images, "annotate this many built-in images")
                             .type_name("N")
                             .range(1, 1000000);
-  verb.add_option("--classes", flags->shapes.classes, "of built-in images [4]").range(std::int64_t{1}, kShapeClasses);
-  verb.add_option("--size", flags->shapes.size, "of built-in images, pixels [96]").range(32, 4096);
+  verb.add_option("--classes", flags->shapes.classes, "classes of the built-in images [4]")
+      .range(std::int64_t{1}, kShapeClasses);
+  verb.add_option("--size", flags->shapes.size, "size of the built-in images, pixels [96]").range(32, 4096);
   verb.add_option("--write-truth", flags->write_truth, "write the true boxes here (COCO)").type_name("FILE");
   verb.add_option("--write-images", flags->write_images, "write the built-in images into this new folder")
       .type_name("DIR");

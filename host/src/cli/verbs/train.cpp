@@ -39,7 +39,7 @@ void print_report(const RunReport& report) {
   std::ifstream learnt(report.folder / "annotators.json");
   if (learnt) {
     const AnnotatorPosteriors posteriors = read_annotator_posteriors(learnt, "annotators.json");
-    std::cout << "\nWhat was learnt of the annotators"
+    std::cout << "\nWhat was learnt about the annotators"
               << (report.simulated.empty() ? ":" : " (and what is true of them):") << "\n";
     if (report.simulated.empty()) {
       print_annotators(std::cout, posteriors, kAnnotatorEnds);
@@ -53,7 +53,7 @@ void print_report(const RunReport& report) {
               << ", pictures/";
   }
   std::cout << "\n"
-            << (report.fit.interrupted ? "interrupted, checkpoint saved: go on with --resume " : "run folder: ")
+            << (report.fit.interrupted ? "interrupted, checkpoint saved: continue with --resume " : "run folder: ")
             << report.folder.string() << "\n";
 }
 
@@ -92,8 +92,8 @@ Json json_plan(const RunPlan& plan) {
 
 void print_plan(const RunPlan& plan) {
   std::cout << "dry run: nothing is trained, nothing is written\n"
-            << "data: " << plan.data << ", " << plan.class_names.size() << " classes; to train on " << plan.train_images
-            << " images, to test on " << plan.test_images << "\n"
+            << "data: " << plan.data << ", " << plan.class_names.size() << " classes; " << plan.train_images
+            << " images to train on, " << plan.test_images << " to test on\n"
             << "detector: " << plan.plugin << ", " << plan.weights << " weights\n"
             << "hooks: " << (plan.hooks.empty() ? "none" : join(plan.hooks)) << "\n";
   for (const auto& warning : plan.warnings) std::cout << "warning: " << warning << "\n";
@@ -149,10 +149,9 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
   }
   if (!flags.resume.empty()) {
     if (request.file || !request.plugin.empty() || !request.hooks.empty() || !request.sets.empty()) {
-      throw UserError(
-          ExitCode::usage,
-          "--resume goes on with the run's own config; leave out --config, --plugin, --hook, --set and what "
-          "stands for a --set (--data, --images, --device, --amp, --strict)");
+      throw UserError(ExitCode::usage,
+                      "--resume uses the run's own config; leave out --config, --plugin, --hook, --set and the options "
+                      "that set a key (--data, --images, --device, --amp, --strict)");
     }
     resume = flags.resume == "auto" ? newest_run() : std::filesystem::path(flags.resume);
     ResumedConfig resumed = config_of_run(*resume, catalog, open_engine());
@@ -200,11 +199,11 @@ void add_train(Command& program) {
   verb.add_option("-d,--data", flags->data, "labels to train on (data.labels); default: built-in shapes")
       .type_name("PATH");
   verb.add_option("--images", flags->images, "folder with their images (data.images)").type_name("DIR");
-  verb.add_option("--device", flags->device, "cpu, cuda or cuda:N (train.device); default: CUDA where there is one")
+  verb.add_option("--device", flags->device, "cpu, cuda or cuda:N (train.device); default: CUDA if available")
       .type_name("DEVICE");
   verb.add_flag("--amp", flags->amp, "half precision where that is safe (train.amp)");
   verb.add_flag("--strict", flags->strict, "a missing or broken image stops the run (data.strict)");
-  verb.add_option("--resume", flags->resume, "go on with the run in this folder; auto: the latest in runs/")
+  verb.add_option("--resume", flags->resume, "resume the run in this folder; auto: the latest in runs/")
       .type_name("RUN|auto");
   verb.add_flag("--dry-run", flags->dry_run, "show data, detector and parameter groups; train and write nothing");
   verb.add_flag("-q,--quiet", flags->quiet, "no progress, no table");

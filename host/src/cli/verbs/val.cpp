@@ -24,7 +24,7 @@ int val(const Flags& flags, const SearchRequest& search) {
   const auto run = open_engine().open_trained(flags.what);
   const Json own = parse_run_config(run->config(), flags.what), config = with_sets(own, flags.sets);
   if (config["plugin"] != own["plugin"]) {
-    throw UserError(ExitCode::usage, "--set plugin.*: a detector is judged as it was trained; leave it out");
+    throw UserError(ExitCode::usage, "--set plugin.*: a detector is evaluated as it was trained; leave it out");
   }
   const Validation result =
       run->validate(to_run_config(config, catalog), {flags.picture, flags.device}, catalog, progress);
@@ -57,20 +57,19 @@ int val(const Flags& flags, const SearchRequest& search) {
 }  // namespace
 
 void add_val(Command& program) {
-  Command verb = program.add_verb("val", "Judge a trained detector on labelled images");
+  Command verb = program.add_verb("val", "Evaluate a trained detector on labelled images");
   const auto search = add_search_options(verb);
   const auto flags = std::make_shared<Flags>();
   verb.add_option("run", flags->what, "run folder, or a weight file of a run").required().type_name("RUN");
-  verb.add_option("-s,--set", flags->sets, "change a key of the run's config, data.val_labels say")
+  verb.add_option("-s,--set", flags->sets, "change a key of the run's config, such as data.val_labels")
       .type_name("KEY=VALUE")
       .repeated();
-  verb.add_option("--picture", flags->picture, "draw precision over recall into this PNG").type_name("FILE");
-  verb.add_option("--device", flags->device, "cpu, cuda or cuda:N; default: CUDA where there is one")
-      .type_name("DEVICE");
+  verb.add_option("--picture", flags->picture, "save the precision-recall curve as this PNG").type_name("FILE");
+  verb.add_option("--device", flags->device, "cpu, cuda or cuda:N; default: CUDA if available").type_name("DEVICE");
   verb.add_flag("-q,--quiet", flags->quiet, "no progress");
   verb.add_flag("--json", flags->json, "print the result as JSON");
   verb.footer(
-      "Without --set, on the images the run itself was evaluated on.\n"
+      "Without --set, uses the images the run itself was evaluated on.\n"
       "Example:\n"
       "  bdc-host val runs/yolov7-1 --set data.val_labels=test.json --set data.val_images=test/ --picture pr.png");
   verb.run([=] { return val(*flags, *search); });

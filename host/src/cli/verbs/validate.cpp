@@ -44,10 +44,11 @@ int validate(const Flags& flags, const ReadOptions& reading) {
   if (flags.fixed_file.empty() || nothing_to_fix)
     return static_cast<int>(report.errors() > 0 ? ExitCode::data : ExitCode::ok);
   if (is_in_place(flags) && reading.annotator.empty() && is_named_by_file(data, flags.fixed_file)) {
-    throw UserError(ExitCode::usage, flags.fixed_file +
-                                         ": names no annotators and would become the labels of one; true boxes would "
-                                         "be lost. Name another file to write, or say who drew with --annotator NAME; "
-                                         "nothing was changed");
+    throw UserError(
+        ExitCode::usage,
+        flags.fixed_file +
+            ": names no annotators; fixed in place it would become one annotator's labels and lose its true boxes. "
+            "Write to another file, or say who drew with --annotator NAME (nothing was changed)");
   }
   const FixReport fixed = fix_crowd(data, &report, flags.checks);
   const WriteReport written = write_crowd(data, flags.fixed_file);
@@ -59,7 +60,7 @@ int validate(const Flags& flags, const ReadOptions& reading) {
 }  // namespace
 
 void add_validate(Command& program) {
-  Command verb = program.add_verb("validate", "Check labels and name what is wrong, where");
+  Command verb = program.add_verb("validate", "Check labels and report what is wrong and where");
   const auto flags = std::make_shared<Flags>();
   verb.add_option("labels", flags->paths, "files or folders of one format").required().type_name("PATH");
   verb.add_option("--fix", flags->fixed_file, "clip and drop what is wrong and write the rest here").type_name("FILE");

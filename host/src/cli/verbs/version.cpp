@@ -11,7 +11,7 @@ void add_version(Command& program) {
   verb.run([] {
     const Fingerprint& own = Fingerprint::of_host();
     std::cout << "bdc-host " << BDC_VERSION << "\n"
-              << (own.has_torch() ? own.text() : "for labels alone: built without the training engine") << "\n";
+              << (own.has_torch() ? own.text() : "for labels only: built without the training engine") << "\n";
     return 0;
   });
 }

@@ -36,7 +36,7 @@ HookList build_hooks(const std::vector<HookChoice>& choices, const Catalog& cata
     if (info.needs_annotators && labels.annotators.empty()) {
       throw DataError("hook '" + info.name +
                       "' makes a consensus of several annotators, but the training labels name no annotators\n  "
-                      "advice: labels with annotators (docs/formats.md), or training without the hook");
+                      "advice: use labels with annotators (docs/formats.md), or train without the hook");
     }
     auto hook = make_hook(known, hook_config);
     info.priority = choice.priority;

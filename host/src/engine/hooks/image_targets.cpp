@@ -15,7 +15,7 @@ Targets load_targets(StateReader& state) {
   state.resized(t.score), state.resized(t.existence), state.resized(t.box_std), state.resized(t.begin);
   state(t.num_classes);
   if (!t.begin.empty() && t.begin.back() != t.box.size()) {
-    throw std::invalid_argument("the state of BDC does not fit together");
+    throw std::invalid_argument("the state of BDC contradicts itself");
   }
   return t;
 }
@@ -38,7 +38,7 @@ void LatestTargets::load(StateReader& state) {
   state.resized(images);
   const Targets all = load_targets(state);
   if (!images.empty() && all.begin.size() != images.size() + 1) {
-    throw std::invalid_argument("the state of BDC does not fit together");
+    throw std::invalid_argument("the state of BDC contradicts itself");
   }
   of_.clear();
   for (std::size_t n = 0; n < images.size(); ++n) {

@@ -49,7 +49,7 @@ void PictureWriter::attempt(const std::function<void()>& draw) {
     if (has_warned_) return;
     has_warned_ = true;
     progress_.line("warning: " + std::string(e.what()) +
-                   "\n  training goes on; this is said once, of the first picture that cannot be written");
+                   "\n  training continues; this is said once, for the first picture that cannot be written");
   }
 }
 

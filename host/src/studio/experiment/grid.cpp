@@ -46,7 +46,7 @@ std::vector<Json> entries(const Json& grid, const std::string& source, const cha
   for (std::size_t n = 0; n < grid[key].size(); ++n) {
     const std::string at = where + "[" + std::to_string(n) + "]";
     if (!grid[key][n].is_object()) fail(at, "expected an object, found " + type_of(grid[key][n]));
-    if (!names.insert(name_of(grid[key][n], at)).second) fail(at + ".name", "stands twice");
+    if (!names.insert(name_of(grid[key][n], at)).second) fail(at + ".name", "appears twice");
     out.push_back(grid[key][n]);
   }
   return out;
@@ -139,7 +139,7 @@ std::vector<std::int64_t> seeds_of(const Json& grid, const std::string& source) 
   for (const Json& seed : grid["seeds"]) {
     if (!seed.is_number_integer() || seed.get<std::int64_t>() < 0) fail(where, "expected whole numbers from 0");
     if (std::find(out.begin(), out.end(), seed.get<std::int64_t>()) != out.end())
-      fail(where, seed.dump() + " stands twice");
+      fail(where, seed.dump() + " appears twice");
     out.push_back(seed.get<std::int64_t>());
   }
   return out;
@@ -204,12 +204,12 @@ Grid read_grid(const fs::path& file, const ResolvedConfig& resolved) {
       const bool drawn = c.contains("as_drawn");
       if (c.contains("trained_detectors") && !d.contains("shapes")) {
         fail(source + ".crowds." + c["name"].get<std::string>(),
-             "trained_detectors are for shapes; for files, name results under \"detectors\"");
+             "trained_detectors are for shapes; for files, give results under \"detectors\"");
       }
       if (drawn ? d.contains("crowd") : d.contains("shapes") || d.contains("truth")) continue;
       fail(source + ".data." + d["name"].get<std::string>(),
            "crowd '" + c["name"].get<std::string>() +
-               (drawn ? "' is as drawn, but there is no \"crowd\", a file of labels that somebody drew"
+               (drawn ? "' is as drawn, but there is no \"crowd\", a file of annotators' labels"
                       : "' is simulated, but there is no \"truth\", a file of true boxes"));
     }
   }

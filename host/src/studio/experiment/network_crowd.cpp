@@ -31,8 +31,9 @@ std::optional<Cell> with_network_crowd(const Cell& cell, const CellSettings& set
   const fs::path crowd = files / (name + ".json");
   if (!fs::exists(crowd)) {
     if (!data.contains("shapes") && !data.contains("images")) {
-      throw UserError(ExitCode::config,
-                      "data " + cell.data + ": annotators with networks look at its images; name them as \"images\"");
+      throw UserError(
+          ExitCode::config,
+          "data " + cell.data + ": annotators with networks need its images; give their folder as \"images\"");
     }
     fs::create_directories(files);
     const fs::path images = data.contains("shapes")

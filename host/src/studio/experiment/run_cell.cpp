@@ -93,9 +93,10 @@ Json train(const Cell& cell, const CellSettings& settings, const std::atomic<boo
   if (stop) return Json::object();
   last = final_metrics(run);
   if (last.empty()) {
-    throw CellFailure(ExitCode::failure, cell.id + ": " + run.string() +
-                                             " is finished but has no figures of its last epoch; remove it, and the "
-                                             "same command trains it anew");
+    throw CellFailure(
+        ExitCode::failure,
+        cell.id + ": " + run.string() +
+            " is finished but has no figures for its last epoch; remove it, and the same command trains it again");
   }
   return last;
 }

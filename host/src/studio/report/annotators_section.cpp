@@ -30,7 +30,7 @@ std::vector<Column> columns_of(const AnnotatorPosteriors& p, bool measured) {
   std::vector<Column> out = {{"images", "images seen", 0}, {"boxes", "boxes drawn", 0}};
   out.push_back({"quality", "recall × class accuracy / (1 + spurious boxes per image)"});
   if (p.has_existence) {
-    out.push_back({"recall", "share of the objects shown that were drawn"});
+    out.push_back({"recall", "share of the objects shown to them that they drew"});
     out.push_back({"spurious", "boxes per image where nothing is"});
   }
   out.push_back({"accuracy", "probability that the class is right"});
@@ -160,18 +160,18 @@ std::string introduction(const ReportData& data, const std::vector<std::size_t>&
   std::string out =
       counted(order.size(), "annotator") +
       (ranked || order.size() < 2 ? ", best first" : ", in the order of the labels, as their quality is the same") +
-      "; what is believed of them was learnt without the truth (profile " + isolated(p.profile) +
+      "; what is said about them was learnt without the truth (profile " + isolated(p.profile) +
       (data.learnt_by.empty() ? "" : ", by " + isolated(data.learnt_by)) + ").";
   if (order.size() < p.annotators.size()) {
-    out += " Of " + std::to_string(p.annotators.size() - order.size()) +
-           " more nothing is known, so that they are left out.";
+    out += " Nothing is known about " + std::to_string(p.annotators.size() - order.size()) +
+           " more, so they are left out.";
   }
   if (order.size() > kMostRows) out += " The table holds the first " + std::to_string(kMostRows) + ".";
   const auto few =
       std::count_if(order.begin(), order.end(), [&](std::size_t k) { return p.annotators[k].annotations < kFewBoxes; });
   if (few > 0) {
-    out += " Grey: hardly any evidence, fewer than " + brief(kFewBoxes) +
-           " boxes; the figures are mostly what was assumed at the start.";
+    out += " Grey: hardly any evidence (fewer than " + brief(kFewBoxes) +
+           " boxes); the figures are mostly what was assumed at the start.";
   }
   return out;
 }
@@ -212,11 +212,13 @@ std::string annotators_section(const ReportData& data, const AnnotatorClusters& 
   if (order.size() > kMostRows) order.resize(kMostRows);
   out += overview(p, order, clusters);
   if (!measured.empty()) {
-    out += "<p class=\"note\">“True” figures are measured: a box counts as that of a true object from an IoU of " +
-           brief(kTied) +
-           " on, over the true objects in the images seen. They differ from the settings of a simulated annotator, who "
-           "may draw an object too badly to be counted. Rank correlation of what was learnt with what is measured: " +
-           correlations(p, measured, shown) + ".</p>";
+    out +=
+        "<p class=\"note\">“True” figures are measured over the true objects in the images seen; a box counts for a "
+        "true object if their IoU is at least " +
+        brief(kTied) +
+        ". They differ from the settings of a simulated annotator, who "
+        "may draw an object too badly to be counted. Rank correlation of what was learnt with what is measured: " +
+        correlations(p, measured, shown) + ".</p>";
   }
   out +=
       "<p class=\"js\"><label>Filter <input id=\"filter\" type=\"search\" placeholder=\"name\"></label> "

@@ -76,7 +76,7 @@ std::string introduction(const AnnotatorPosteriors& p, const AnnotatorClusters& 
   out += made_of.size() > 1 ? ", each weighted by how reliably it is known. " : ". ";
   if (clusters.asked > clusters.k) {
     out += counted(clusters.asked, "group was", "groups were") +
-           " asked for, and these annotators can be told apart as " + std::to_string(clusters.k) + " at most. ";
+           " asked for, but these annotators can be told apart into " + std::to_string(clusters.k) + " at most. ";
   }
   if (clusters.k == 1) {
     return out + (clusters.asked == 1   ? "One group was asked for."

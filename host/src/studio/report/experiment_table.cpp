@@ -56,7 +56,7 @@ Json read_experiment_table(const std::filesystem::path& file) {
   try {
     table = read_json_file(file);
   } catch (const UserError& e) {
-    throw DataError(std::string(e.what()) + "; run the experiment again to make its table anew");
+    throw DataError(std::string(e.what()) + "; run the experiment again to rebuild its table");
   }
   const Place top{table, file.string(), ""};
   top.require(table.is_object(), "an object");

@@ -130,7 +130,7 @@ std::string size_text(double width, double height) {
 std::string left_out(const ReportData& data, std::size_t i, const View& view, std::size_t inside) {
   std::string out;
   if (view.width <= 0) {
-    out = "; the image's size is not known: the paper ends a little beyond the boxes";
+    out = "; the image's size is not known: the background ends just beyond the boxes";
   } else if (!view.whole()) {
     out = "; shown: " + size_text(view.region.width(), view.region.height()) + " of its " +
           size_text(view.width, view.height) + " pixels";
@@ -139,10 +139,12 @@ std::string left_out(const ReportData& data, std::size_t i, const View& view, st
   if (inside < boxes) {
     out += "; the most disputed place, " + counted(boxes - inside, "box lies", "boxes lie") + " elsewhere";
   }
-  if (inside > kMostBoxes) out += "; " + std::to_string(kMostBoxes) + " boxes are drawn, of every annotator alike";
+  if (inside > kMostBoxes) {
+    out += "; " + std::to_string(kMostBoxes) + " boxes are drawn, spread evenly over the annotators";
+  }
   for (const MethodLabels& m : data.methods) {
     if (m.targets.begin[i + 1] - m.targets.begin[i] <= kMostBoxes) continue;
-    return out + "; of a method the " + std::to_string(kMostBoxes) + " surest";
+    return out + "; of each method, the " + std::to_string(kMostBoxes) + " most certain";
   }
   return out;
 }
@@ -191,7 +193,7 @@ std::string gallery_figure(const ReportData& data, std::size_t i, double disagre
   return "<figure>" + stored + "<figcaption>" + (view.width > 0 && !view.whole() ? outline(crowd, i, view) : "") +
          "<b>" + isolated(image) + "</b> disagreement " + in_column(disagreement, 2) + ", " +
          counted(boxes, "box", "boxes") + " by " + std::to_string(drawers.size()) + " of the " +
-         counted(lookers, "annotator", "annotators") + " who looked" + left_out(data, i, view, inside.size()) +
+         counted(lookers, "annotator", "annotators") + " who saw it" + left_out(data, i, view, inside.size()) +
          "</figcaption><div class=\"panels\" style=\"--least:" + brief(std::round(0.85 * view.pixels())) + "px\">" +
          panels + "</div>" + legend(crowd, drawers) + "</figure>";
 }

@@ -45,13 +45,13 @@ std::string gallery_section(const ReportData& data, const ReportSettings& settin
                                 : "The " + (shown == 1 ? "most disputed" : std::to_string(shown) + " most disputed") +
                                       " of " + std::to_string(order.size()) + " images.";
   return "<section id=\"gallery\"><h2>Where annotators disagree</h2><p>" + which +
-         " They are ranked by disagreement × boxes per annotator who looked, so that a crowded scene stands before a "
-         "lone box. Disagreement is 0 when all who looked drew the same boxes and classes, 1 when no two drew a common "
-         "object; its mean over all images is " +
+         " They are ranked by disagreement × boxes per annotator who saw the image, so a crowded scene comes before a "
+         "lone box. Disagreement is 0 when everyone drew the same boxes and classes, 1 when no two annotators drew a "
+         "common object; its mean over all images is " +
          brief(mean, 2) +
-         ". Numbers at the boxes of a method: how sure it is that the object is there; paler boxes are less sure. An "
+         ". Numbers on a method's boxes: how sure it is that the object is there; paler boxes are less certain. An "
          "annotator has the same colour and dashes in every image.<span class=\"js\"> Click a picture, or press Enter "
-         "on it, to enlarge it; a box names itself below the pointer.</span></p>" +
+         "on it, to enlarge it; point at a box to see what it is.</span></p>" +
          figures + "</section>";
 }
 

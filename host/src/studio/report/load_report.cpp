@@ -27,13 +27,14 @@ AnnotatorPosteriors read_posteriors(const std::string& file, const CrowdData& cr
   Alignment how;
   AnnotatorPosteriors out = aligned_with(read_annotator_posteriors(file), crowd, &how);
   if (how.matched == 0) {
-    throw DataError(file + ": expected annotators of these labels, found none of them; ids tell who is who");
+    throw DataError(file + ": expected annotators of these labels, found none of them; annotators are matched by id");
   }
   if (how.by_name) {
-    data.notes.push_back(file + ": ids mean other people than in the labels, so names tell who is who.");
+    data.notes.push_back(file +
+                         ": its ids belong to different people than in the labels, so annotators are matched by name.");
   }
   if (how.matched < crowd.annotators.size()) {
-    data.notes.push_back(file + " knows " + std::to_string(how.matched) + " of the " +
+    data.notes.push_back(file + " has " + std::to_string(how.matched) + " of the " +
                          counted(crowd.annotators.size(), "annotator") +
                          "; the others are left out of the tables of annotators and groups.");
   }
@@ -86,7 +87,8 @@ void open_pictures(const ReportRequest& request, ReportData& data) {
   std::vector<std::string> warnings;
   data.pictures = request.open_pictures(data.crowd, request.images, warnings);
   for (const auto& warning : warnings) {
-    data.notes.push_back("Some pictures cannot be shown; their labels count all the same, on blank paper. " + warning);
+    data.notes.push_back(
+        "Some pictures cannot be shown; their labels still count and are drawn on a blank background. " + warning);
   }
 }
 
@@ -96,10 +98,10 @@ CrowdData read_labels(const ReportRequest& request) {
   std::error_code ignored;
   const std::string& first = request.inputs[0];
   if (reading.format.empty() && fs::is_directory(first, ignored) && detected_format(first).empty()) {
-    throw DataError(first +
-                    ": expected labels, the folder of a run (it has a config.json) or of an experiment (it has a "
-                    "table.json), found none of them; JSON labels are named as files, and labels of another format "
-                    "with --format");
+    throw DataError(
+        first +
+        ": expected labels, the folder of a run (it has a config.json) or of an experiment (it has a "
+        "table.json), found none of them; give JSON labels as files, and labels of another format with --format");
   }
   return read_crowd(request.inputs, reading);
 }
@@ -108,16 +110,16 @@ CrowdData read_labels(const ReportRequest& request) {
 void note_what_is_missing(ReportData& data) {
   if (data.crowd.annotations.empty()) {
     data.notes.push_back(
-        "No box was drawn: there is nothing to compare and nothing to look at again, and what is said of annotators "
-        "is what was assumed of them at the start.");
+        "No box was drawn: there is nothing to compare or to label again, and what is said about annotators is what "
+        "was assumed at the start.");
   } else if (data.crowd.annotators.size() == 1) {
     data.notes.push_back(
-        "There is one annotator alone, whom nobody can be compared with: what is said of them is hardly more than "
-        "what was assumed at the start, and disagreement is not shown.");
+        "There is only one annotator and nobody to compare them with: what is said about them is little more than what "
+        "was assumed at the start, and disagreement is not shown.");
   }
   if (!data.posteriors) {
     data.notes.push_back(
-        "Nothing here has learnt what the annotators are like (bdc does; --annotators names what it wrote), so that "
+        "Nothing here has learnt what the annotators are like (bdc does; pass what it wrote with --annotators), so "
         "annotators and groups are left out.");
   }
 }
@@ -137,7 +139,7 @@ ReportData labels_report(const ReportRequest& request) {
     if (data.crowd.annotators.empty()) {
       throw DataError(request.inputs[0] +
                       ": the labels have no annotators; a report needs to know who drew what: where the files do not "
-                      "say, name who drew them with --annotator NAME");
+                      "say, give the name with --annotator NAME");
     }
     run_methods(request, "", data);
   }
@@ -173,7 +175,7 @@ void check_metrics(const fs::path& run, ReportData& data) {
   const std::string name = "metrics.jsonl";
   std::ifstream in(run / name, std::ios::binary);
   if (!in) {
-    data.notes.push_back(name + " is missing in the run's folder, so that there are no curves.");
+    data.notes.push_back(name + " is missing from the run's folder, so there are no curves.");
     return;
   }
   std::size_t lines = 0, wrong = 0;
@@ -183,14 +185,15 @@ void check_metrics(const fs::path& run, ReportData& data) {
   }
   if (data.metrics.empty()) {
     data.notes.push_back(name + " holds no record of an epoch" + (lines > 0 ? " that can be read" : "") +
-                         ", so that there are no curves.");
+                         ", so there are no curves.");
   } else if (data.metrics.size() < lines) {
     data.notes.push_back(name + ": " + std::to_string(lines - data.metrics.size()) + " of " + counted(lines, "line") +
                          " cannot be read and " + (lines - data.metrics.size() == 1 ? "is" : "are") + " left out.");
   }
   if (wrong > 0) {
     data.notes.push_back(name + ": " + counted(wrong, "value") +
-                         (wrong == 1 ? " is not a number" : " are not numbers") + " and left out.");
+                         (wrong == 1 ? " is not a number" : " are not numbers") + " and " +
+                         (wrong == 1 ? "is" : "are") + " left out.");
   }
 }
 
@@ -208,8 +211,7 @@ ReportData run_report(const ReportRequest& request) {
   try {
     data.pictures = request.open_run(run.string(), data.crowd);
   } catch (const std::exception& e) {  // a run may outlive its data
-    data.notes.push_back(std::string("The run's data cannot be opened, so that what needs them is left out: ") +
-                         e.what());
+    data.notes.push_back(std::string("The run's data cannot be opened, so what needs them is left out: ") + e.what());
   }
   const std::string annotators = (run / "annotators.json").string();
   const bool learnt = fs::exists(annotators), logged = !data.metrics.empty();
@@ -220,7 +222,7 @@ ReportData run_report(const ReportRequest& request) {
   }
   if (data.crowd.annotators.empty()) {
     if (!data.crowd.images.empty()) {
-      data.notes.push_back("The run's labels name no annotators, so that the curves are all there is to show.");
+      data.notes.push_back("The run's labels name no annotators, so there is nothing to show but the curves.");
     }
     return data;
   }
@@ -230,7 +232,7 @@ ReportData run_report(const ReportRequest& request) {
   }
   add_consensus(request, data);
   run_methods(request, ", annotations alone", data);
-  if (!learnt && data.posteriors) data.learnt_by += "; the run itself learnt nothing of annotators";
+  if (!learnt && data.posteriors) data.learnt_by += "; the run itself learnt nothing about annotators";
   if (learnt || logged) data.bound.clear();  // the run's own bound per epoch is in its metrics
   note_what_is_missing(data);
   return data;

@@ -10,7 +10,7 @@ namespace bdc::host {
 std::string methods_section(const ReportData& data) {
   if (data.methods.empty()) return "";
   const bool judged = data.crowd.has_truth;
-  data.tell("judging labels");
+  data.tell("evaluating labels");
   std::string out =
       "<section id=\"methods\"><h2>The labels</h2><div class=\"scroll\"><table class=\"small\"><thead><tr>"
       "<th scope=\"col\">method</th>";
@@ -37,7 +37,7 @@ std::string methods_section(const ReportData& data) {
   out += "</tbody></table></div>";
   if (judged) {
     out +=
-        "<p class=\"note\">AP in % against the true boxes, which serve to judge alone: no label was made with "
+        "<p class=\"note\">AP in % against the true boxes, which are used for evaluation only: no label was made with "
         "them.</p>";
   }
   return out + "</section>";

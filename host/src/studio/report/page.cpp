@@ -24,14 +24,14 @@ std::string tiles(const ReportData& data, const ReportSettings& settings) {
   if (!crowd.annotators.empty()) {
     out += tile(std::to_string(crowd.annotators.size()), "annotators") +
            tile(std::to_string(crowd.annotations.size()), "boxes drawn") +
-           tile(std::to_string(crowd.assignments.size()), "looks at images");
+           tile(std::to_string(crowd.assignments.size()), "assignments");
   }
   if (crowd.annotators.size() > 1) {
     const Agreement agreement = measure_agreement(crowd, nullptr, 0.45, 0.5, settings.threads);
     if (std::isfinite(agreement.class_alpha))
       out += tile(brief(agreement.class_alpha, 2), "agreement on classes (alpha)");
     if (std::isfinite(agreement.mean_pairwise_iou)) {
-      out += tile(brief(agreement.mean_pairwise_iou, 2), "mean IoU of boxes of one object");
+      out += tile(brief(agreement.mean_pairwise_iou, 2), "mean IoU of boxes on the same object");
     }
   }
   return out + "</div>";

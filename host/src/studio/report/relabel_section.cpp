@@ -105,19 +105,20 @@ std::string next_text(const Ranking& ranking) {
   if (ranking.targets.num_classes > 1) add(next.accuracy_learnt, "class accuracy " + brief(next.accuracy, 2));
   if (!ranking.targets.box_std.empty()) add(next.box_noise_learnt, "box σ " + brief(next.box_noise, 2));
   if (assumed.empty()) return "the median annotator of this crowd (" + learnt + ")";
-  if (learnt.empty()) return "an annotator of " + assumed + " (assumed, as nothing was learnt of this crowd's)";
-  return "the median annotator of this crowd (" + learnt + "; assumed, as nothing was learnt of it: " + assumed + ")";
+  if (learnt.empty()) return "an annotator with " + assumed + " (assumed, as nothing was learnt about this crowd's)";
+  return "the median annotator of this crowd (" + learnt + "; assumed, as nothing was learnt about it: " + assumed +
+         ")";
 }
 
 std::string introduction(const Ranking& ranking) {
   std::string out =
-      "<p>How much more would be right, on average, if " + next_text(ranking) +
-      " looked once more at the place: the expected gain, in right labels per look, by the consensus of " +
+      "<p>How many more labels would be right, on average, if " + next_text(ranking) +
+      " labelled the place once more: the expected gain, in right labels per extra annotation, by the consensus of " +
       isolated(ranking.method) + ". ";
   if (ranking.voted) {
     out +=
         "This method does not say how probable an object is (bdc in its profile absence_aware does), so the share of "
-        "those who looked and drew it stands for that: a plain vote. ";
+        "annotators who saw the image and drew it is used instead: a plain vote. ";
   }
   return out;
 }
@@ -160,12 +161,11 @@ std::string relabel_section(const ReportData& data, const ReportSettings& settin
   if (ranking.items.empty()) return "";
   std::string out = "<section id=\"relabel\"><h2>Worth another look</h2>" + introduction(ranking);
   if (!has_order(ranking)) {
-    return out + "No look is expected to gain anything: every one of the " +
-           counted(ranking.items.size(), "candidate") +
-           " is certain already, so that they cannot be ranked.</p></section>";
+    return out + "No extra annotation is expected to gain anything: every one of the " +
+           counted(ranking.items.size(), "candidate") + " is already certain, so they cannot be ranked.</p></section>";
   }
   const std::size_t rows = std::min(settings.relabel_rows, ranking.items.size());
-  out += "One look at each of the " + counted(ranking.items.size(), "candidate") + " would gain " +
+  out += "One more annotation of each of the " + counted(ranking.items.size(), "candidate") + " would gain " +
          brief(ranking.total, 3) +
          ". “Drawn by” counts annotators with a box that overlaps the candidate by an IoU of " + brief(kDrawn, 2) +
          ".</p><p><a download=\"relabel.csv\" href=\"data:text/csv;charset=utf-8;base64," +

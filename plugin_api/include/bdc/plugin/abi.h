@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the host must know of a shared library before it may run any C++ in it.
+/// What the host must know about a shared library before it may run any C++ in it.
 ///
 /// A plugin states its fingerprint twice: as an ELF note, which the host reads from the file before dlopen, and in the
 /// plain C descriptor it exports. Accepted are: the same API major, an API minor not newer than the host's, the same

@@ -27,7 +27,7 @@ namespace bdc::plugin {
 }
 
 /// Greedy non-maximum suppression of one image's boxes, best score first (ties: lower row first). Returns the rows
-/// kept, at most `limit`, as int64 on the CPU. Takes up to a few hundred boxes well; use TorchVision's nms for more.
+/// kept, at most `limit`, as int64 on the CPU. Fast for up to a few hundred boxes; use TorchVision's nms for more.
 [[nodiscard]] inline torch::Tensor suppress(const torch::Tensor& boxes, const torch::Tensor& scores, double iou_limit,
                                             std::int64_t limit) {
   const auto order = std::get<1>(scores.detach().cpu().sort(/*stable=*/true, /*dim=*/0, /*descending=*/true));

@@ -32,9 +32,9 @@ struct ParameterGroup {
 ///     ...hooks may replace the targets, BDC does...
 ///     terms       = loss(*activations, targets)   soft class vectors and weights
 ///
-/// Predictions are made for two ends. decode is for the consensus, where a detector is one annotator among others: one
-/// box per object, with all that the detector knows of its class. decode_detections is for AP and for users: what the
-/// detector's authors would report.
+/// Predictions serve two purposes. decode is for the consensus, where a detector is one annotator among others: one
+/// box per object, with all that the detector knows about its class. decode_detections is for AP and for users: what
+/// the detector's authors would report.
 ///
 /// Laws, checked by `bdc-host plugins doctor`:
 /// - A target with a one-hot class vector and weight 1 gives exactly hard_loss.
@@ -70,7 +70,7 @@ class Detector {
   [[nodiscard]] virtual LossTerms loss(const Activations& activations, const Targets& targets) = 0;
 
   /// The detector's ordinary loss on integer labels, written down without class vectors or weights. Training never
-  /// calls it; it is the yardstick that loss() is held against.
+  /// calls it; it is what loss() is checked against.
   [[nodiscard]] virtual LossTerms hard_loss(const Activations& activations, const HardTargets& targets) = 0;
 
   /// Default: weight decay on tensors of two or more dimensions only (not on biases and norms).

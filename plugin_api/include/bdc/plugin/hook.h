@@ -34,16 +34,16 @@ struct RunContext {
   std::int64_t epochs = 0;
   std::int64_t epoch = 0;  ///< current epoch, from 0
   std::int64_t step = 0;   ///< optimiser steps done so far in the run
-  bool resumed = false;    ///< the run goes on from a checkpoint: load_state was called before before_fit
+  bool resumed = false;    ///< the run continues from a checkpoint: load_state was called before before_fit
   int rank = 0, size = 1;  ///< this process among those that train together; only rank 0 may write files
   /// Numbers for the log; written with the next record of the run and then cleared. Use "hookname/what" as the key.
-  /// They go into checkpoints, so a resumed run logs what an unbroken one does: what before_fit of a resumed run adds
-  /// was logged before and is dropped.
+  /// They go into checkpoints, so a resumed run logs what an uninterrupted one does: what before_fit of a resumed run
+  /// adds was logged before and is dropped.
   std::map<std::string, double> metrics;
 
   /// The labels of the training set: image i of them has ImageMeta::index i, boxes are in pixels of the original image.
   const CrowdData* labels = nullptr;
-  /// labels->truth holds true boxes. They are for reports alone: nothing that comes of them may reach the targets.
+  /// labels->truth holds true boxes. They are for reports only: nothing derived from them may reach the targets.
   bool has_truth = false;
   /// What the detector sees in each training image now, in order, without augmentation: with the mean weights where
   /// they are kept, and without changing the detector. Broken images are left out. Costs a pass over the training set.
@@ -74,15 +74,15 @@ struct LossContext {
 ///     after_fit                           (always, also when the run is interrupted or fails)
 ///
 /// A stage that throws ends the run: on_exception of every hook, then after_fit of every hook, then the error reaches
-/// the user. An interrupt is no exception: the step is finished, the checkpoint saved, after_fit called.
+/// the user. An interrupt is not an exception: the step is finished, the checkpoint saved, after_fit called.
 /// A hook's state goes into every checkpoint; load_state gets exactly what save_state gave, before before_fit. A
-/// resumed run goes on where the checkpoint stands: no stage of an epoch is called twice.
+/// resumed run continues from the checkpoint: no stage of an epoch is called twice.
 class TrainingHook {
  public:
   virtual ~TrainingHook() = default;
 
-  /// Called once, after construction, with what the hook's class told: clears needs_predictions or needs_crowd where
-  /// this hook, with its options, does not look at them.
+  /// Called once, after construction, with what the hook's class described: clears needs_predictions or needs_crowd
+  /// where this hook, with its options, does not look at them.
   virtual void refine(HookInfo&) const {}
 
   virtual void before_fit(RunContext&) {}

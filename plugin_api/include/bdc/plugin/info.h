@@ -8,7 +8,7 @@
 
 namespace bdc::plugin {
 
-/// How a detector likes to be trained when the user's config does not say.
+/// How a detector is trained when the user's config does not say.
 struct OptimizerDefaults {
   std::string kind = "sgd";  ///< "sgd" or "adamw"
   double learning_rate = 0.01;
@@ -20,11 +20,11 @@ struct OptimizerDefaults {
 /// Limits on what a detector gives back.
 struct DecodeOptions {
   double min_score = 0.05;           ///< scores must be above it
-  double nms_iou = 0.6;              ///< of two boxes that overlap more, the weaker goes
+  double nms_iou = 0.6;              ///< of two boxes that overlap more, the weaker is dropped
   std::int64_t max_per_image = 100;  ///< the best ones
 };
 
-/// What a detector tells about itself before one is built. The name is not here: it is the plugin's name, given to
+/// What a detector says about itself before one is built. The name is not here: it is the plugin's name, given to
 /// bdc_add_detector_plugin, and the host fills it in.
 struct DetectorInfo {
   std::string name;                  ///< filled in by the host
@@ -34,7 +34,7 @@ struct DetectorInfo {
   std::int64_t min_input_size = 64;  ///< smallest edge that works; a multiple of stride
   std::int64_t stride = 32;          ///< input edges must be multiples of this
   OptimizerDefaults optimizer;
-  DecodeOptions detections{0.01, 0.6, 100};  ///< limits of the published evaluation, where the user's config is silent
+  DecodeOptions detections{0.01, 0.6, 100};  ///< limits of the published evaluation, unless the user's config sets them
   std::vector<OptionSpec> options;
   std::vector<std::string> capabilities;  ///< e.g. "roi_heads"; hooks may ask for them
 };
@@ -46,7 +46,7 @@ struct DetectorConfig {
   Options options;
 };
 
-/// What a hook tells about itself before one is built. The host prepares for a step what some hook asks for, and
+/// What a hook says about itself before one is built. The host prepares for a step what some hook asks for, and
 /// nothing else.
 struct HookInfo {
   std::string name;         ///< filled in by the host for hooks from plugins

@@ -8,8 +8,8 @@
 
 namespace vision::ops {
 
-/// Greedy non-maximum suppression. boxes: N x 4 xyxy; scores: N. Rows kept, best score first, int64. A box goes when
-/// its IoU with a kept one is above `iou_threshold`. No gradient.
+/// Greedy non-maximum suppression. boxes: N x 4 xyxy; scores: N. Rows kept, best score first, int64. A box is dropped
+/// when its IoU with a kept one is above `iou_threshold`. No gradient.
 __attribute__((visibility("default"))) at::Tensor nms(const at::Tensor& boxes, const at::Tensor& scores,
                                                       double iou_threshold);
 

@@ -93,7 +93,7 @@ struct CrowdLabels {
   torch::Tensor labels;       ///< A int64
   torch::Tensor annotators;   ///< A int64
   torch::Tensor image_index;  ///< A int64, 0..B-1
-  /// S x 2 int64 rows (image_index, annotator): who looked at which image, also when nothing was drawn.
+  /// S x 2 int64 rows (image_index, annotator): who saw which image, even if nothing was drawn.
   torch::Tensor assignments;
 };
 

@@ -15,7 +15,7 @@
 namespace bdc {
 
 struct CrowdRcnnSettings {
-  double group_iou = 0.5;       ///< annotations that overlap by more are of one object (group_by_best_overlap)
+  double group_iou = 0.5;       ///< annotations that overlap by more show one object (group_by_best_overlap)
   double detector_iou = 0.5;    ///< a detection that overlaps a group's box by at least this says what its classes are
   ConfusionPrior prior{10, 1};  ///< pseudo-counts of every row of an annotator's sensitivities
   int rounds = 10;              ///< expectation and maximisation on the annotations alone, before the first epoch

@@ -189,7 +189,7 @@
       heatMap(canvas, data.groups[canvas.dataset.group].c);
       if (canvas.hasAttribute('role')) continue;
       const card = canvas.closest('.card'), note = document.createElement('p');
-      describe(canvas, 'Confusion of ' + card.querySelector('h4').textContent + '; its most common confusions stand in the table above');
+      describe(canvas, 'Confusion of ' + card.querySelector('h4').textContent + '; its most common confusions are in the table above');
       note.className = 'note';
       note.textContent = key();
       card.append(note);
