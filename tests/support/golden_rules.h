@@ -123,6 +123,11 @@ inline double tolerance_of(const json& summary) {
   return std::max(20 * given, 1e-6 * largest);
 }
 
+/// Flat index of sample k of `count`, of a tensor of n numbers.
+inline std::int64_t sampled_at(std::int64_t n, std::int64_t count, std::int64_t k) {
+  return n <= count ? k : k * (n - 1) / (count - 1);
+}
+
 /// Expects the tensor to have the summary's shape, samples, extremes and sums. `tolerance` is per element.
 inline void expect_summary(const Tensor& actual, const json& summary, double tolerance, const std::string& what) {
   SCOPED_TRACE(what);
@@ -133,8 +138,8 @@ inline void expect_summary(const Tensor& actual, const json& summary, double tol
   const auto count = static_cast<std::int64_t>(samples.size());
   double worst = 0;
   for (std::int64_t k = 0; k < count; ++k) {
-    const std::int64_t at = n <= count ? k : k * (n - 1) / (count - 1);
-    const double off = std::abs(flat.data_ptr<double>()[at] - samples[static_cast<std::size_t>(k)].get<double>());
+    const double off =
+        std::abs(flat.data_ptr<double>()[sampled_at(n, count, k)] - samples[static_cast<std::size_t>(k)].get<double>());
     worst = std::isfinite(off) ? std::max(worst, off) : INFINITY;
   }
   EXPECT_LE(worst, tolerance) << "largest error of " << count << " samples";
@@ -258,10 +263,31 @@ inline std::string case_name(const json& cases, std::size_t index) {
   return before == 0 ? rule : rule + "_" + std::to_string(before + 1);
 }
 
-/// Expects what the file leaves out to be a tie of the sine weights.
-inline void expect_tie(const json& omitted, const json& of_case) {
-  ASSERT_TRUE(omitted.contains("omitted"));
-  EXPECT_EQ(of_case.at("weights"), "sine") << "only ties of the sine weights are left out";
+/// Whether the file leaves this out, which it may do with ties only: it says so in a sentence.
+inline bool is_tie(const json& entry) {
+  if (!entry.is_object() || !entry.contains("omitted")) return false;
+  EXPECT_NE(entry.at("omitted").get<std::string>(), "");
+  return true;
+}
+
+/// A number from runs that differ in nothing but rounding, ours first. Where they agree within `tolerance` of it,
+/// theirs must agree with ours. Where they do not it is a tie, and theirs lies in their range, widened by its width.
+inline void expect_number(const std::vector<double>& runs, double theirs, double tolerance, const std::string& what) {
+  const auto [least, most] = std::minmax_element(runs.begin(), runs.end());
+  const double width = *most - *least;
+  if (width <= tolerance * std::abs(theirs)) {
+    EXPECT_TRUE(relative(runs[0], theirs, tolerance)) << what;
+  } else {
+    EXPECT_TRUE(theirs >= *least - width && theirs <= *most + width)
+        << what << ": " << theirs << " is not near " << *least << " .. " << *most;
+  }
+}
+
+/// The number that follows a word in a sentence of the file: ("FrozenBatchNorm2d eps = 0.0", "eps =") -> 0.
+inline double number_after(const std::string& text, const std::string& word) {
+  const auto at = text.find(word);
+  if (at == std::string::npos) throw std::runtime_error("no '" + word + "' in '" + text + "'");
+  return std::stod(text.substr(at + word.size()));
 }
 
 }  // namespace golden

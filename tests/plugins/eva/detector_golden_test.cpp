@@ -121,7 +121,9 @@ Tensor grey_image(const golden::ImageRule& rule, const std::vector<std::int64_t>
 }
 
 /// Deviation of the noise that the original's results were re-run with, in grey levels.
-constexpr double kNoise = 2e-4;
+double noise_deviation() {
+  return golden::number_after(file().at("stability_note"), "Gaussian noise of");
+}
 
 /// A case with its detector, its images and what the file says of its targets.
 struct Whole {
@@ -139,7 +141,7 @@ struct Whole {
     for (std::size_t b = 0; b < shapes.size(); ++b) {
       const auto shape = golden::integers(shapes[b]);
       Tensor grey = grey_image(rule, shape, b);
-      if (noise != 0) grey = grey + kNoise * torch::randn_like(grey);
+      if (noise != 0) grey = grey + noise_deviation() * torch::randn_like(grey);
       images.push_back({shape[1], shape[2]});
       input.pixels[static_cast<std::int64_t>(b)].slice(1, 0, shape[1]).slice(2, 0, shape[2]).copy_(grey / 255);
       input.meta.push_back({static_cast<std::int64_t>(b), shape[2], shape[1], shape[2], shape[1], {}});
@@ -184,8 +186,34 @@ struct Whole {
   eva::LossOptions loss;
 };
 
+/// How many detections the file may have in an image: a score that differs from the limit by no more than rounding is
+/// a tie.
+struct Count {
+  Count(eva::Network& net, const eva::Features& features, const std::vector<Tensor>& proposals)
+      : fewest(with_limit(net, features, proposals, kRounding)),
+        most(with_limit(net, features, proposals, -kRounding)) {}
+  static constexpr double kRounding = 1e-5;  // of a score
+  void expect(std::int64_t image, std::int64_t theirs) const {
+    const auto in_image = [&](const bdc::plugin::Detections& all) {
+      return (all.image_index == image).sum().item<std::int64_t>();
+    };
+    EXPECT_GE(theirs, in_image(fewest));
+    EXPECT_LE(theirs, in_image(most));
+  }
+  bdc::plugin::Detections fewest, most;
+
+ private:
+  static bdc::plugin::Detections with_limit(eva::Network& net, const eva::Features& features,
+                                            const std::vector<Tensor>& proposals, double higher) {
+    auto limits = detection_limits();
+    limits.min_score += higher;
+    return eva::detections(net, features, proposals, limits);
+  }
+};
+
 /// verdict: what the cascade says of the proposals that the detections were made of.
-void expect_detections(const bdc::plugin::Detections& ours, const eva::Verdict& verdict, const json& images) {
+void expect_detections(const bdc::plugin::Detections& ours, const eva::Verdict& verdict, const Count& count,
+                       const json& images) {
   Tensor logits = torch::zeros_like(verdict.logits[0]);
   for (const Tensor& stage : verdict.logits) logits = logits + stage / static_cast<double>(verdict.logits.size());
   ASSERT_EQ(verdict.begin.size(), images.size() + 1);
@@ -193,7 +221,7 @@ void expect_detections(const bdc::plugin::Detections& ours, const eva::Verdict& 
     SCOPED_TRACE("image " + std::to_string(b));
     const json& expected = images[b];
     const Tensor mine = (ours.image_index == static_cast<std::int64_t>(b)).nonzero().squeeze(1);
-    EXPECT_EQ(mine.size(0), expected.at("n").get<std::int64_t>());
+    count.expect(static_cast<std::int64_t>(b), expected.at("n"));
     const std::int64_t given = rows_of(expected.at("pred_classes"));
     ASSERT_GE(mine.size(0), given);
     if (given == 0) continue;
@@ -255,16 +283,16 @@ TEST_P(EvaWhole, InputsPyramidProposalsAndDetectionsAreTheOriginals) {
     EXPECT_LE((proposals[b].logits.slice(0, 0, logits.size(0)) - logits).abs().max().item<double>(), 1e-5);
   }
   const auto limits = detection_limits();
-  if (eval.at("detections").is_object()) {
-    golden::expect_tie(eval.at("detections"), c.data);
-  } else {
+  if (!golden::is_tie(eval.at("detections"))) {
     const auto activations = c.detector.forward(c.input);
-    expect_detections(c.detector.decode_detections(*activations, limits), judge(*c.net, *features, boxes_of(proposals)),
-                      eval.at("detections"));
+    const auto own = boxes_of(proposals);
+    expect_detections(c.detector.decode_detections(*activations, limits), judge(*c.net, *features, own),
+                      Count(*c.net, *features, own), eval.at("detections"));
   }
+  if (golden::is_tie(eval.at("detections_from_fixed_proposals"))) return;
   const auto fixed = c.fixed_proposals();
   expect_detections(eva::detections(*c.net, *features, fixed, limits), judge(*c.net, *features, fixed),
-                    eval.at("detections_from_fixed_proposals"));
+                    Count(*c.net, *features, fixed), eval.at("detections_from_fixed_proposals"));
 }
 
 /// The original's losses of the stages from ours, with its weights.
@@ -281,13 +309,12 @@ std::vector<eva::StageLoss> imitation(const Whole& c, const std::vector<TrainedS
       for (std::size_t b = 0; b < c.images.size(); ++b) {
         const auto& row = expected.at("stages").at(s).at("weights").at(b);
         if (c.begin[b] == c.begin[b + 1]) {  // no target, so nobody's weight
-          const Tensor one = torch::ones({begin[b + 1] - begin[b]}, c.weights.options());
-          parts.push_back(row.is_array() ? numbers(row, {rows_of(row)}).to(one.scalar_type()) : one);
-          continue;
+          parts.push_back(torch::ones({begin[b + 1] - begin[b]}, c.weights.options()));
+        } else {
+          const Tensor iou = parts::iou_matrix(c.boxes.slice(0, c.begin[b], c.begin[b + 1]),
+                                               stage.regions.boxes.slice(0, begin[b], begin[b + 1]));
+          parts.push_back(c.weights.index_select(0, iou.argmax(0) + c.begin[b]));
         }
-        const Tensor iou = parts::iou_matrix(c.boxes.slice(0, c.begin[b], c.begin[b + 1]),
-                                             stage.regions.boxes.slice(0, begin[b], begin[b + 1]));
-        parts.push_back(c.weights.index_select(0, iou.argmax(0) + c.begin[b]));
         EXPECT_TRUE(torch::allclose(parts.back().to(torch::kFloat32), numbers(row, {rows_of(row)}))) << "stage " << s;
       }
       trust = torch::cat(parts);
@@ -299,8 +326,33 @@ std::vector<eva::StageLoss> imitation(const Whole& c, const std::vector<TrainedS
   return out;
 }
 
+/// The boxes that one image's regions have in runs that differ in nothing but rounding, ours first. Proposals of equal
+/// objectness change places and drop out for each other, so where the runs disagree theirs are compared as a set: each
+/// coordinate they give is that of a candidate, one of some run's regions.
+void expect_region_boxes(const std::vector<Tensor>& runs, const json& expected) {
+  constexpr double kPixels = 1e-2;
+  const Tensor& ours = runs.at(0);
+  const bool agree = std::all_of(runs.begin(), runs.end(), [&](const Tensor& run) {
+    return run.sizes() == ours.sizes() && (run.numel() == 0 || (run - ours).abs().max().item<double>() <= kPixels);
+  });
+  if (agree) {
+    expect_summary(ours, expected, kPixels, "regions");
+    return;
+  }
+  ASSERT_EQ(ours.sizes().vec(), golden::integers(expected.at("shape")));
+  const Tensor candidates = torch::cat(runs);
+  const auto samples = rows_of(expected.at("samples"));
+  for (std::int64_t k = 0; k < samples; ++k) {
+    const std::int64_t at = golden::sampled_at(ours.numel(), samples, k);
+    const double theirs = expected.at("samples").at(static_cast<std::size_t>(k));
+    EXPECT_LE((candidates.select(1, at % 4) - theirs).abs().min().item<double>(), kPixels)
+        << theirs << " in place " << at << " is no candidate's";
+  }
+}
+
+/// noisy: the same in runs that differ in nothing but rounding.
 void expect_stages(const Whole& c, const std::vector<TrainedStage>& stages, const std::vector<TrainedStage>& exact,
-                   const json& expected) {
+                   const std::vector<std::vector<TrainedStage>>& noisy, const json& expected) {
   const Tensor class_of = torch::cat({c.labels, torch::full({1}, c.classes, torch::kInt64)});  // background last
   ASSERT_EQ(stages.size(), expected.size());
   for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -312,8 +364,10 @@ void expect_stages(const Whole& c, const std::vector<TrainedStage>& stages, cons
       const Tensor target = regions.target.slice(0, regions.begin[b], regions.begin[b + 1]);
       const Tensor row = torch::where(target < 0, torch::full_like(target, c.labels.size(0)), target);
       EXPECT_EQ(golden::integers(class_of.index_select(0, row)), golden::integers(wanted.at("gt_classes").at(b)));
-      expect_summary(regions.boxes.slice(0, regions.begin[b], regions.begin[b + 1]), wanted.at("proposal_boxes").at(b),
-                     1e-2, "regions");
+      const auto boxes = [&](const parts::Regions& r) { return r.boxes.slice(0, r.begin[b], r.begin[b + 1]); };
+      std::vector<Tensor> runs{boxes(regions)};
+      for (const auto& run : noisy) runs.push_back(boxes(run.at(s).regions));
+      expect_region_boxes(runs, wanted.at("proposal_boxes").at(b));
     }
     ASSERT_EQ(regions.begin, exact[s].regions.begin) << "float64 chooses other regions";
     const auto matches = [&](const Tensor& ours, const Tensor& in_float64, const char* what) {
@@ -324,17 +378,24 @@ void expect_stages(const Whole& c, const std::vector<TrainedStage>& stages, cons
   }
 }
 
-void expect_losses(const bdc::plugin::LossTerms& ours, const json& expected) {
+/// runs: the same losses in runs that differ in nothing but rounding, ours first.
+void expect_losses(const std::vector<bdc::plugin::LossTerms>& runs, const json& expected) {
   const json& losses = expected.at("losses");
-  ASSERT_EQ(ours.parts.size(), losses.size());
-  for (const auto& [name, value] : ours.parts) {
+  const auto& ours = runs.at(0).parts;
+  ASSERT_EQ(ours.size(), losses.size());
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const std::string& name = ours[i].first;
     const bool rpn = name.compare(0, 3, "rpn") == 0;
     const std::string theirs =
         rpn ? "loss_" + name
             : "loss_" + std::string(name.compare(0, 3, "cls") == 0 ? "cls" : "box_reg") + "_stage" + name.substr(3);
-    EXPECT_TRUE(relative(value.item<double>(), losses.at(theirs), 1e-4)) << name;
+    std::vector<double> values;
+    for (const auto& run : runs) values.push_back(run.parts.at(i).second.item<double>());
+    golden::expect_number(values, losses.at(theirs), 1e-4, name);
   }
-  EXPECT_TRUE(relative(ours.total.item<double>(), expected.at("total"), 1e-4)) << "total";
+  std::vector<double> totals;
+  for (const auto& run : runs) totals.push_back(run.total.item<double>());
+  golden::expect_number(totals, expected.at("total"), 1e-4, "total");
 }
 
 using Gradients = std::map<std::string, Tensor>;
@@ -357,8 +418,8 @@ Gradients gradients_of(eva::Network& net, const Tensor& total, const json& expec
   return out;
 }
 
-/// Within 1e-3, and where rounding turns an activation or the sign of a box error over, within 3 times what that does
-/// to our own gradients: `others` are runs that differ from ours in nothing but rounding.
+/// Within 1e-3. Where rounding turns an activation or the sign of a box error over it is a tie, and within 3 times what
+/// that does to our own gradients: `others` are runs that differ from ours in nothing but rounding.
 void expect_gradients(const Gradients& ours, const Gradients& in_float64, const std::vector<Gradients>& others,
                       const json& expected) {
   ASSERT_EQ(ours.size(), expected.size());
@@ -394,9 +455,22 @@ struct Step {
   Gradients gradients;
 };
 
+/// What the same step gives in runs that differ in nothing but rounding.
+struct Others {
+  std::vector<std::vector<TrainedStage>> stages;
+  std::vector<Gradients> gradients;
+  std::vector<bdc::plugin::LossTerms> terms;
+  [[nodiscard]] std::vector<bdc::plugin::LossTerms> after(const bdc::plugin::LossTerms& ours) const {
+    std::vector<bdc::plugin::LossTerms> out{ours};
+    out.insert(out.end(), terms.begin(), terms.end());
+    return out;
+  }
+};
+
 /// A case in runs that differ in nothing but rounding. The sine weights are of rank 2, so that activations that ought
-/// to be 0 are rounding: which of them pass and which do not is a tie, and every machine and number of threads decides
-/// it anew. What such a decision does to a gradient is measured with the noise that the original's labels are stable
+/// to be 0 are rounding, and norms divide by next to nothing: which of them pass and which do not is a tie, and every
+/// machine and number of threads decides it anew. (The original's own gradients come out half or twice as large on
+/// another processor.) What such a decision does is measured with the noise that the original's labels are stable
 /// under.
 struct Runs {
   explicit Runs(std::size_t index) : own(index), wide(index, torch::kFloat64) {
@@ -408,12 +482,15 @@ struct Runs {
     exact = wide.net->forward(wide.pixels, wide.images);
     for (Whole& w : noisy) others.push_back(w.net->forward(w.pixels, w.images));
   }
-  /// Gradients of the noisy runs.
-  [[nodiscard]] std::vector<Gradients> noisy_gradients(const std::vector<Tensor>& proposals, const std::string& kind,
-                                                       const json& expected) {
-    std::vector<Gradients> out;
+  /// The noisy runs' steps.
+  [[nodiscard]] Others noisy_steps(const std::vector<Tensor>& proposals, const std::string& kind,
+                                   const json& expected) {
+    Others out;
     for (std::size_t i = 0; i < noisy.size(); ++i) {
-      out.push_back(Step(noisy[i], *others[i], proposals, kind, expected).gradients);
+      const Step step(noisy[i], *others[i], proposals, kind, expected);
+      out.stages.push_back(step.stages);
+      out.gradients.push_back(step.gradients);
+      out.terms.push_back(step.terms);
     }
     return out;
   }
@@ -428,8 +505,11 @@ TEST_P(EvaWhole, RegionsLossesAndGradientsAreTheOriginals) {
   Whole &c = runs.own, &wide = runs.wide;
   const eva::Features &features = *runs.features, &exact = *runs.exact;
   const std::int64_t anchors = features.rpn.anchors.size(0);
+  int checked = 0;
   for (const auto& [kind, expected] : c.data.at("train").at("full_model").items()) {
+    if (golden::is_tie(expected)) continue;
     SCOPED_TRACE(kind);
+    ++checked;
     const Step step(c, features, {}, kind, expected), in_float64(wide, exact, {}, kind, expected);
     ASSERT_EQ(expected.at("rpn_label_counts").size(), c.images.size());
     for (std::int64_t b = 0; b < rows_of(expected.at("rpn_label_counts")); ++b) {
@@ -440,33 +520,38 @@ TEST_P(EvaWhole, RegionsLossesAndGradientsAreTheOriginals) {
       EXPECT_EQ(golden::integers(in_image(step.anchors.positive)), golden::integers(counts.at("pos_indices")));
       EXPECT_EQ(in_image(step.anchors.negative).size(0), counts.at("neg").get<std::int64_t>());
     }
-    expect_stages(c, step.stages, in_float64.stages, expected.at("stages"));
-    expect_losses(step.terms, expected);
-    const auto others = runs.noisy_gradients({}, kind, expected);
-    expect_gradients(step.gradients, in_float64.gradients, others, expected.at("grad_l2"));
+    const Others others = runs.noisy_steps({}, kind, expected);
+    expect_stages(c, step.stages, in_float64.stages, others.stages, expected.at("stages"));
+    expect_losses(others.after(step.terms), expected);
+    expect_gradients(step.gradients, in_float64.gradients, others.gradients, expected.at("grad_l2"));
     if (golden::ends_with(kind, "_weighted")) continue;
     SCOPED_TRACE("our own loss");  // where the original is right, it is the original's
     const Tensor one = torch::ones_like(c.weights);
     const auto ours = kind == "hard" ? hard_loss(*c.net, features, {c.boxes, c.labels, c.image_index}, c.loss)
                                      : soft_loss(*c.net, features, {c.boxes, c.probs, one, c.image_index}, c.loss);
-    expect_losses(ours, expected);
-    expect_gradients(gradients_of(*c.net, ours.total, expected.at("grad_l2")), in_float64.gradients, others,
+    expect_losses(others.after(ours), expected);
+    expect_gradients(gradients_of(*c.net, ours.total, expected.at("grad_l2")), in_float64.gradients, others.gradients,
                      expected.at("grad_l2"));
   }
+  EXPECT_GT(checked, 0);
 }
 
 TEST_P(EvaWhole, TheCascadeOnGivenProposalsIsTheOriginals) {
   Runs runs(GetParam());
+  int checked = 0;
   for (const auto& [kind, expected] : runs.own.data.at("train").at("fixed_proposals").items()) {
+    if (golden::is_tie(expected)) continue;
     SCOPED_TRACE(kind);
+    ++checked;
     const auto given = runs.own.fixed_proposals();
     const Step step(runs.own, *runs.features, given, kind, expected),
         in_float64(runs.wide, *runs.exact, runs.wide.fixed_proposals(), kind, expected);
-    expect_stages(runs.own, step.stages, in_float64.stages, expected.at("stages"));
-    expect_losses(step.terms, expected);
-    expect_gradients(step.gradients, in_float64.gradients, runs.noisy_gradients(given, kind, expected),
-                     expected.at("grad_l2"));
+    const Others others = runs.noisy_steps(given, kind, expected);
+    expect_stages(runs.own, step.stages, in_float64.stages, others.stages, expected.at("stages"));
+    expect_losses(others.after(step.terms), expected);
+    expect_gradients(step.gradients, in_float64.gradients, others.gradients, expected.at("grad_l2"));
   }
+  EXPECT_GT(checked, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, EvaWhole, ::testing::ValuesIn(golden::case_numbers(file().at("full"))),

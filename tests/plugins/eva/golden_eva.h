@@ -18,8 +18,10 @@ inline const json& file() {
   return golden;
 }
 
-/// "4*2/3"
-inline double product(const std::string& text) {
+/// "4*2/3", or a number.
+inline double product(const json& given) {
+  if (given.is_number()) return given;
+  const std::string text = given;
   double out = std::stod(text);
   for (std::size_t at = text.find_first_of("*/"); at != std::string::npos; at = text.find_first_of("*/", at + 1)) {
     const double next = std::stod(text.substr(at + 1));

@@ -35,11 +35,11 @@ inline std::int64_t num_classes() {
   throw std::runtime_error("frcnn.json: the state_dict has no class layer");
 }
 
-/// The detector of a case, built from its model_kwargs. FrozenBatchNorm2d's eps is 0 (how_built).
+/// The detector of a case, built from its model_kwargs.
 inline std::unique_ptr<frcnn::Detector> detector(const json& kwargs) {
   std::map<std::string, bdc::plugin::OptionValue> options;
   for (const auto& spec : frcnn::Detector::describe().options) options[spec.name] = spec.default_value;
-  options["norm_eps"] = 0.0;
+  options["norm_eps"] = golden::number_after(file().at("how_built"), "FrozenBatchNorm2d eps =");
   const std::map<std::string, std::string> names{{"rpn_pre_nms_top_n_train", "rpn_pre_nms_train"},
                                                  {"rpn_pre_nms_top_n_test", "rpn_pre_nms_test"},
                                                  {"rpn_post_nms_top_n_train", "rpn_post_nms_train"},

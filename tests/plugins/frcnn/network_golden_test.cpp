@@ -104,10 +104,13 @@ struct Seen {
   std::unique_ptr<frcnn::Scene> scene;
   std::vector<parts::Proposals> proposals;
   Tensor regions, image;
-  explicit Seen(std::size_t index) : c(index) {
+  /// spare: proposals per image beyond those of the case.
+  explicit Seen(std::size_t index, std::int64_t spare = 0) : c(index) {
     torch::NoGradGuard no_grad;
     scene = c.net->forward(c.pixels, c.contents);
-    proposals = parts::propose(scene->rpn, scene->sizes, c.proposals("test"));
+    auto options = c.proposals("test");
+    options.after_suppression += spare;
+    proposals = parts::propose(scene->rpn, scene->sizes, options);
     std::vector<Tensor> boxes, images;
     for (std::size_t b = 0; b < proposals.size(); ++b) {
       boxes.push_back(proposals[b].boxes);
@@ -124,33 +127,75 @@ INSTANTIATE_TEST_SUITE_P(Golden, FrcnnRegions, ::testing::ValuesIn(cases_with_pr
 TEST(FrcnnFile, ProposalsAreLeftOutOfTiesAlone) {
   ASSERT_FALSE(cases_with_proposals().empty());
   for (const json& c : file().at("cases")) {
-    if (!c.at("proposals_eval").is_array()) golden::expect_tie(c.at("proposals_eval"), c);
+    const json& proposals = c.at("proposals_eval");
+    EXPECT_TRUE(proposals.is_array() || golden::is_tie(proposals));
+  }
+}
+
+/// Expects rows, one per region of `seen`, to have the summary's samples, where the file's proposals are ties from some
+/// place on: the row of a tied one is that of some proposal of the image from that place on.
+void expect_tied_rows(const Seen& seen, const Tensor& rows, const json& summary, const std::string& what) {
+  SCOPED_TRACE(what);
+  struct Places {
+    std::int64_t first, end;
+  };
+  std::vector<Places> candidates;  // of each of the file's rows, among ours
+  std::int64_t first = 0;
+  for (std::size_t b = 0; b < seen.proposals.size(); ++b) {
+    const json& theirs = seen.c.data.at("proposals_eval").at(b);
+    const auto stable = theirs.at("stable_prefix_rows").get<std::int64_t>();
+    const std::int64_t end = first + seen.proposals[b].boxes.size(0);
+    for (std::int64_t r = 0; r < theirs.at("n").get<std::int64_t>(); ++r) {
+      candidates.push_back(r < stable ? Places{first + r, first + r + 1} : Places{first + stable, end});
+    }
+    first = end;
+  }
+  const Tensor ours = rows.flatten(1).to(torch::kFloat64);
+  const auto all = static_cast<std::int64_t>(candidates.size()), count = golden::rows_of(summary.at("samples"));
+  ASSERT_EQ(summary.at("shape").at(0).get<std::int64_t>(), all);
+  const double tolerance = golden::tolerance_of(summary);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::int64_t at = golden::sampled_at(all * ours.size(1), count, k);
+    const Places& places = candidates[static_cast<std::size_t>(at / ours.size(1))];
+    const Tensor of_candidates = ours.select(1, at % ours.size(1)).slice(0, places.first, places.end);
+    const double theirs = summary.at("samples").at(static_cast<std::size_t>(k));
+    EXPECT_LE((of_candidates - theirs).abs().min().item<double>(), tolerance) << "sample " << k;
   }
 }
 
 TEST_P(FrcnnRegions, ProposalsPooledFeaturesAndHeadsAreTorchvisions) {
   Seen seen(GetParam());
   torch::NoGradGuard no_grad;
-  ASSERT_TRUE(seen.c.data.at("proposals_order_fully_stable").get<bool>());
   ASSERT_EQ(seen.c.data.at("proposals_eval").size(), seen.c.images());
   for (std::size_t b = 0; b < seen.c.images(); ++b) {
     const json& expected = seen.c.data.at("proposals_eval").at(b);
     EXPECT_EQ(seen.proposals[b].boxes.size(0), expected.at("n").get<std::int64_t>());
     expect_boxes(seen.proposals[b].boxes, expected.at("boxes"));
   }
-  const auto pooled = seen.c.net->pool(*seen.scene, seen.regions, seen.image);
-  expect(pooled.in_order(pooled.features), seen.c.data.at("roi_pooled"), "pooled");
-  expect(pooled.in_order(seen.c.net->head(pooled.features)), seen.c.data.at("box_head_out"), "box head");
-  const auto out = seen.c.net->look(*seen.scene, seen.regions, seen.image);
-  expect(out.logits, seen.c.data.at("class_logits"), "class logits");
-  expect(out.codes, seen.c.data.at("box_regression"), "box codes");
+  const auto matches = [&](const auto& same) {
+    const auto pooled = seen.c.net->pool(*seen.scene, seen.regions, seen.image);
+    same(pooled.in_order(pooled.features), "roi_pooled");
+    same(pooled.in_order(seen.c.net->head(pooled.features)), "box_head_out");
+    const auto out = seen.c.net->look(*seen.scene, seen.regions, seen.image);
+    same(out.logits, "class_logits");
+    same(out.codes, "box_regression");
+  };
+  if (seen.c.data.at("proposals_order_fully_stable").get<bool>()) {
+    matches([&](const Tensor& ours, const char* what) { expect(ours, seen.c.data.at(what), what); });
+  } else {
+    seen = Seen(GetParam(), 8);  // one of these may have taken the place of a tied one
+    matches([&](const Tensor& ours, const char* what) { expect_tied_rows(seen, ours, seen.c.data.at(what), what); });
+  }
 }
 
-/// boxes: n x 4 in the frame of the image.
+/// boxes: n x 4 in the frame of the image. The rows after the stable ones are ties, and with them how many there are.
 void expect_detections(const Tensor& boxes, const Tensor& scores, const Tensor& labels, const json& expected) {
-  ASSERT_EQ(boxes.size(0), expected.at("n").get<std::int64_t>());
-  const auto count = expected.at("stable_prefix_rows").get<std::int64_t>();
+  const auto all = expected.at("n").get<std::int64_t>(), count = expected.at("stable_prefix_rows").get<std::int64_t>();
   ASSERT_EQ(count, golden::rows_of(expected.at("boxes")));
+  if (count == all) {
+    ASSERT_EQ(boxes.size(0), all);
+  }
+  ASSERT_GE(boxes.size(0), count);
   if (count == 0) return;
   expect_boxes(boxes, expected.at("boxes"));
   const Tensor wanted = golden::numbers(expected.at("scores"), {count});
@@ -284,9 +329,10 @@ TEST_P(FrcnnRegions, OursAreThoseOfTheLikeliestClassOfEachProposal) {
     const json& theirs = seen.c.data.at("get_detection_with_logits").at(static_cast<std::size_t>(b));
     const Shown all = shown_by_the_original(seen, static_cast<std::size_t>(b), kShownScore, kShownIou, kShown);
     const Tensor is_likeliest = all.labels == all.logits.argmax(1);
-    const std::int64_t same = is_likeliest.all().item<bool>()
-                                  ? is_likeliest.size(0)
-                                  : (~is_likeliest).to(torch::kInt64).argmax().item<std::int64_t>();
+    const std::int64_t until = is_likeliest.all().item<bool>()
+                                   ? is_likeliest.size(0)
+                                   : (~is_likeliest).to(torch::kInt64).argmax().item<std::int64_t>();
+    const std::int64_t same = std::min(until, golden::rows_of(theirs.at("boxes")));
     if (same == 0) continue;
     const auto first = [&](const char* key) {
       return json(std::vector<json>(theirs.at(key).begin(), theirs.at(key).begin() + same));

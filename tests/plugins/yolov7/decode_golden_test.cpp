@@ -16,9 +16,11 @@ Tensor with_all_classes(const yolov7::Found& found, std::int64_t image) {
   return torch::cat({found.seen.boxes, values}, 1).index_select(0, mine);
 }
 
-void expect_rows(const Tensor& ours, const json& theirs) {
-  ASSERT_GE(ours.size(0), golden::rows_of(theirs));
-  for (std::size_t r = 0; r < theirs.size(); ++r) {
+/// The first `most` rows of theirs.
+void expect_rows(const Tensor& ours, const json& theirs, std::int64_t most) {
+  const std::int64_t rows = std::min(most, golden::rows_of(theirs));
+  ASSERT_GE(ours.size(0), rows);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
     ASSERT_EQ(golden::rows_of(theirs[r]), ours.size(1));
     const Tensor row = ours[static_cast<std::int64_t>(r)].contiguous();
     for (std::size_t k = 0; k < theirs[r].size(); ++k) {
@@ -38,10 +40,7 @@ TEST_P(Yolov7Nms, DetectionsWithOneLabelPerBoxAreTheOriginals) {
   const auto activations = detector->forward({c.pixels, {}});
   const auto& heads = static_cast<const yolov7::Heads&>(*activations);
   for (const auto& expected : c.data.at("nms")) {
-    if (expected.contains("omitted")) {
-      golden::expect_tie(expected, c.data);
-      continue;
-    }
+    if (golden::is_tie(expected)) continue;
     const double least = expected.at("conf_thres"), iou = expected.at("iou_thres");
     const auto image = expected.at("image_index").get<std::int64_t>();
     SCOPED_TRACE("threshold " + std::to_string(least));
@@ -51,14 +50,18 @@ TEST_P(Yolov7Nms, DetectionsWithOneLabelPerBoxAreTheOriginals) {
     const auto counts = golden::integers(expected.at("n_kept_per_image"));
     ASSERT_EQ(golden::rows_of(expected.at("n_kept_per_image")), heads.batch);
     for (std::size_t b = 0; b < counts.size(); ++b) {
+      if (!expected.at("float64_run_agrees").at(b).get<bool>()) continue;  // a tie
       EXPECT_EQ((found.image_index == static_cast<std::int64_t>(b)).sum().item<std::int64_t>(), counts[b]) << b;
     }
     const Tensor mine = (found.image_index == image).nonzero().squeeze(1);
     const Tensor table = torch::cat({found.boxes, found.scores.unsqueeze(1), found.labels.unsqueeze(1)}, 1);
-    expect_rows(table.index_select(0, mine), golden::entry(expected, "non_max_suppression_first").second);
+    const auto all = counts.at(static_cast<std::size_t>(image));
+    const std::int64_t stable = expected.value("stable_prefix_rows", all);  // those after them are ties
+    expect_rows(table.index_select(0, mine), golden::entry(expected, "non_max_suppression_first").second, stable);
 
     const auto full = yolov7::found(heads, {least, iou, kMost}, yolov7::LabelsPerBox::best);
-    expect_rows(with_all_classes(full, image), expected.at("rows_first"));
+    expect_rows(with_all_classes(full, image), expected.at("rows_first"), stable);
+    if (stable < all) continue;
     expect_summary(with_all_classes(full, image), expected.at("rows_summary_all"), 1e-2, "all rows");
   }
 }
