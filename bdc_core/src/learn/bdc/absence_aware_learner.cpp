@@ -24,10 +24,10 @@ void archive_beliefs(Archive& state, Beliefs& b) {
   auto& p = b.priors;
   state(p.precision_shape), state(p.precision_rate), state(p.bias_strength);
   state(p.recall_a), state(p.recall_b), state(p.spurious_shape), state(p.spurious_rate);
+  state(p.object_shape), state(p.object_rate);
   state(p.right_strength), state(p.wrong_strength), state(p.wrong_share);
   state(p.tail), state(p.size_power), state(p.reference_size);
   state(b.source), state(b.log_confusion.value), state(b.class_weight), state(b.log_class);
-  state(b.rate_shape), state(b.rate_rate), state(b.log_rate);
   state(b.real_weight), state(b.spurious_weight), state(b.log_real_level), state(b.log_spurious_level);
 }
 
@@ -54,8 +54,6 @@ AbsenceAwareBeliefs with_new_detector(const CrowdData& crowd, const AbsenceAware
   std::copy(learnt.source.begin(), learnt.source.end(), b.source.begin());
   std::copy(learnt.log_confusion.value.begin(), learnt.log_confusion.value.end(), b.log_confusion.value.begin());
   b.class_weight = learnt.class_weight;
-  b.rate_shape = learnt.rate_shape;
-  b.rate_rate = learnt.rate_rate;
   SourceBelief& detector = b.source.back();
   detector.recall_a = 1;
   detector.recall_b = 19;

@@ -30,7 +30,7 @@ inline constexpr double kLoneBoxIsReal = 0.8;
 
 /// What was counted of one source: sums over images, so evidence of shards adds. Expected counts, hence fractions.
 struct SourceEvidence {
-  double images = 0;               ///< images the source saw and that tell of existence (Beliefs::corroborated)
+  double images = 0;               ///< looks that tell of existence: not at blank images, nor at lone ones
   double found = 0;                ///< objects that were there and drawn
   double missed = 0;               ///< objects that were there and not drawn
   double spurious = 0;             ///< boxes drawn where nothing was
@@ -47,9 +47,10 @@ struct AbsenceAwareEvidence {
   std::vector<SourceEvidence> source;
   ConfusionColumns confusion;       ///< expected counts (source, true class, given class)
   std::vector<double> class_count;  ///< J, expected objects of each class
-  double objects = 0;               ///< expected objects, the ones nobody drew included
-  double images = 0;
-  double image_bound = 0;  ///< the images' part of the bound; filled by consensus_of_image alone
+  double images = 0;                ///< images that are neither blank nor lone
+  double objects = 0;               ///< sum of their expected object rates: expected objects, the ones nobody drew too
+  double log_objects = 0;           ///< sum of the expected logarithms of their object rates
+  double image_bound = 0;           ///< the images' part of the bound; filled by consensus_of_image alone
   std::array<double, kScoreLevels> real_level{}, spurious_level{};  ///< the detector's boxes by score
   /// Throws std::invalid_argument unless both have the same sources, classes and confusion columns.
   void merge(const AbsenceAwareEvidence& other);
@@ -62,6 +63,7 @@ struct AbsenceAwarePriors {
   std::array<double, 4> bias_strength{10, 10, 10, 10};  ///< bias ~ N(0, 1 / (strength * precision))
   double recall_a = 8, recall_b = 2;                    ///< Beta prior of the recall
   double spurious_shape = 1, spurious_rate = 3;         ///< Gamma prior of spurious boxes per image
+  double object_shape = 1, object_rate = 0.5;           ///< Gamma distribution of the images' object rates
   double right_strength = 1.5,
          wrong_strength = 1;                   ///< typical Dirichlet weight of the right class and of all the wrong
   std::vector<double> wrong_share;             ///< J x J: how the wrong weight of a true class is spread; rows sum to 1
@@ -92,14 +94,13 @@ struct AbsenceAwareBeliefs {
   bool has_detector = false;
   /// Whether at least half of the looks at images were at images that another source saw too; looks of sources that
   /// never drew anything do not count, for they can confirm nothing. If not, nothing can tell objects from inventions:
-  /// then a box in an image that one such source saw is real with the fixed probability kLoneBoxIsReal, and such images
-  /// say nothing of recall, spurious rate and object rate.
+  /// then a box in an image that one such source saw is real with exactly the probability kLoneBoxIsReal, and such
+  /// images say nothing of recall, spurious rate and object rate.
   bool corroborated = true;
   AbsenceAwarePriors priors;
   std::vector<SourceBelief> source;
   ConfusionColumns log_confusion;                                     ///< E[ln pi_jl] of the columns in use
   std::vector<double> class_weight, log_class;                        ///< Dirichlet posterior and its E[ln]
-  double rate_shape = 2, rate_rate = 1, log_rate = 0;                 ///< objects per image ~ Gamma
   std::array<double, kScoreLevels> real_weight{}, spurious_weight{};  ///< Dirichlet posteriors
   std::array<double, kScoreLevels> log_real_level{}, log_spurious_level{};
   [[nodiscard]] std::size_t sources() const { return annotators + (has_detector ? 1U : 0U); }

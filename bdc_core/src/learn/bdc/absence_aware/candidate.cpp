@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace bdc::absence_aware {
 namespace {
@@ -145,9 +146,9 @@ void CandidateModel::refine(Candidate& c, int steps) {
 
 void CandidateModel::evaluate(Candidate& c, bool outputs) {
   // Logarithm of the joint weight of "is an object" (real) and "every member is spurious".
-  double real = (image_.lone ? std::log(kLoneBoxIsReal) : beliefs_.log_rate + log_all_miss_) + log_place_ -
-                std::log(c.size[0] * c.size[1]);
-  double spurious = image_.lone ? std::log(1 - kLoneBoxIsReal) : 0.0;
+  double real = (image_.lone ? 0.0 : log_object_ + log_all_miss_) + log_place_ - std::log(c.size[0] * c.size[1]);
+  // In a lone image nothing is known of existence; ImageState::occupied says it.
+  double spurious = image_.lone ? -std::numeric_limits<double>::infinity() : 0.0;
   for (std::size_t e = 0; e < 4; ++e) real += 0.5 * (kLogTwoPiE + std::log(c.variance[e]));
   const std::size_t J = beliefs_.classes;
   std::copy(beliefs_.log_class.begin(), beliefs_.log_class.end(), log_class_sum_.begin());

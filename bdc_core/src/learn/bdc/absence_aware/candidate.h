@@ -33,9 +33,14 @@ class CandidateModel {
   [[nodiscard]] CandidateGain joining(const Candidate& c, std::int32_t n) const;
   [[nodiscard]] CandidateGain leaving(const Candidate& c, std::int32_t n) const;
 
-  /// ln of the expected number of objects that nobody drew.
-  [[nodiscard]] double log_undetected() const { return beliefs_.log_rate + log_all_miss_; }
+  /// Sum over the sources that saw the image of E ln(1 - recall).
+  [[nodiscard]] double log_all_miss() const { return log_all_miss_; }
+  /// ln of the weight of one more object (ObjectRate::log_weight); must be set before anything is evaluated.
+  void set_log_object(double value) { log_object_ = value; }
+  [[nodiscard]] double log_object() const { return log_object_; }
   [[nodiscard]] const ImageItems& image() const { return image_; }
+  /// ln of the weight of "item n is spurious".
+  [[nodiscard]] double spurious_weight(std::size_t n) const { return terms_[n].spurious; }
 
  private:
   /// An item's part of a candidate's two weights that does not depend on the other members.
@@ -49,7 +54,7 @@ class CandidateModel {
   const AbsenceAwareBeliefs& beliefs_;
   const ImageItems& image_;
   TailTerms tail_;
-  double log_all_miss_ = 0;               ///< sum over the sources that saw the image of E ln(1 - recall)
+  double log_all_miss_ = 0, log_object_ = 0;
   double log_place_ = 0;                  ///< ln density of a place in the image, nominal size left out
   std::vector<ItemTerms> terms_;          ///< per item
   std::vector<const double*> log_class_;  ///< per item: J expected log-likelihoods of its class, by true class

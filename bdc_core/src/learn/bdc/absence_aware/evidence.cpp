@@ -2,6 +2,9 @@
 
 #include <stdexcept>
 
+#include "learn/bdc/absence_aware/image_pass.h"
+#include "learn/bdc/absence_aware/object_rate.h"
+
 namespace bdc {
 
 void SourceEvidence::merge(const SourceEvidence& other) {
@@ -29,6 +32,7 @@ void AbsenceAwareEvidence::merge(const AbsenceAwareEvidence& other) {
   for (std::size_t j = 0; j < class_count.size(); ++j) class_count[j] += other.class_count[j];
   objects += other.objects;
   images += other.images;
+  log_objects += other.log_objects;
   image_bound += other.image_bound;
   for (std::size_t i = 0; i < kScoreLevels; ++i) {
     real_level[i] += other.real_level[i];
@@ -83,16 +87,18 @@ void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item
   }
 }
 
-double expected_objects(const ImageState& state) {
-  double total = state.undetected;
-  for (const Candidate& c : state.candidates) total += c.existence;
-  return total;
-}
-
-void add_image_totals(const ImageItems& image, const ImageState& state, AbsenceAwareEvidence& evidence) {
+void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
+                      AbsenceAwareEvidence& evidence) {
+  if (state.blank) {
+    for (const Item& item : image.items) evidence.spurious_level[static_cast<std::size_t>(item.level)] += 1;
+    return;
+  }
   if (!image.lone) {
+    const ObjectRate rate(beliefs.priors, log_all_miss(beliefs, image));
+    const double drawn = drawn_objects(state);
     evidence.images += 1;
-    evidence.objects += expected_objects(state);
+    evidence.objects += rate.mean(drawn);
+    evidence.log_objects += rate.mean_log(drawn);
   }
   for (const Candidate& c : state.candidates) {
     for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
@@ -104,6 +110,34 @@ void add_image_totals(const ImageItems& image, const ImageState& state, AbsenceA
       evidence.real_level[static_cast<std::size_t>(level)] += c.existence;
       evidence.spurious_level[static_cast<std::size_t>(level)] += 1 - c.existence;
     }
+  }
+}
+
+void add_image(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
+               AbsenceAwareEvidence& evidence) {
+  add_image_totals(beliefs, image, state, evidence);
+  if (state.blank) {
+    if (!beliefs.has_detector) return;
+    evidence.source.back().images += 1;
+    evidence.source.back().spurious += static_cast<double>(image.items.size());
+    return;
+  }
+  const TailTerms tail(beliefs.priors.tail);
+  for (const Candidate& c : state.candidates) {
+    for (const std::int32_t n : c.members) {
+      const Item& item = image.items[static_cast<std::size_t>(n)];
+      const auto k = static_cast<std::size_t>(item.source);
+      const std::size_t first = evidence.confusion.begin[k];
+      add_box(tail, beliefs.source[k], item, c, beliefs.classes, first, image.lone, evidence.source[k],
+              evidence.confusion.value.data() + first * beliefs.classes);
+      if (!image.lone) evidence.source[k].missed -= c.existence;
+    }
+  }
+  if (image.lone) return;
+  const double objects = drawn_objects(state) + state.undetected;
+  for (const std::int32_t k : image.seen_by) {
+    evidence.source[static_cast<std::size_t>(k)].images += 1;
+    evidence.source[static_cast<std::size_t>(k)].missed += objects;
   }
 }
 

@@ -17,9 +17,9 @@ ExactEvidence::ExactEvidence(const AbsenceAwareBeliefs& beliefs) : image_(empty_
 }
 
 ExactEvidence::Scalars ExactEvidence::scalars_of(const AbsenceAwareEvidence& e) {
-  Scalars out{e.objects, e.images, e.image_bound};
-  std::copy(e.real_level.begin(), e.real_level.end(), out.begin() + 3);
-  std::copy(e.spurious_level.begin(), e.spurious_level.end(), out.begin() + 3 + kScoreLevels);
+  Scalars out{e.objects, e.images, e.image_bound, e.log_objects};
+  std::copy(e.real_level.begin(), e.real_level.end(), out.begin() + 4);
+  std::copy(e.spurious_level.begin(), e.spurious_level.end(), out.begin() + 4 + kScoreLevels);
   return out;
 }
 
@@ -27,8 +27,9 @@ void ExactEvidence::set_scalars(const Scalars& from, AbsenceAwareEvidence& e) {
   e.objects = from[0];
   e.images = from[1];
   e.image_bound = from[2];
-  std::copy(from.begin() + 3, from.begin() + 3 + kScoreLevels, e.real_level.begin());
-  std::copy(from.begin() + 3 + kScoreLevels, from.end(), e.spurious_level.begin());
+  e.log_objects = from[3];
+  std::copy(from.begin() + 4, from.begin() + 4 + kScoreLevels, e.real_level.begin());
+  std::copy(from.begin() + 4 + kScoreLevels, from.end(), e.spurious_level.begin());
 }
 
 void ExactEvidence::take_source(std::size_t k) {

@@ -9,6 +9,7 @@
 #include "learn/bdc/absence_aware/evidence.h"
 #include "learn/bdc/absence_aware/image_pass.h"
 #include "learn/bdc/absence_aware/image_targets.h"
+#include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
 #include "learn/bdc/absence_aware/source_update.h"
@@ -41,13 +42,7 @@ class Fit {
       add_prior(*options.prior_evidence);
       has_prior_ = true;
     }
-    for (const char lone : problem_.lone) counted_images_ += lone != 0 ? 0.0 : 1.0;
     for (std::size_t k = 0; k < beliefs_.sources(); ++k) {
-      double seen = 0;
-      for (std::size_t s = problem_.source_image_begin[k]; s < problem_.source_image_begin[k + 1]; ++s) {
-        seen += problem_.lone[problem_.source_image[s]] != 0 ? 0.0 : 1.0;
-      }
-      images_seen_.push_back(seen);
       const bool before = has_prior_ && prior_.source[k].boxes > 0;
       beliefs_.source[k].active = problem_.source_image_begin[k + 1] > problem_.source_image_begin[k] || before;
     }
@@ -56,11 +51,6 @@ class Fit {
       AbsenceAwareEvidence start = has_prior_ ? prior_ : empty_evidence(beliefs_);
       ConfusionColumns counts = std::move(start.confusion);
       set_source_posteriors(start, beliefs_);
-      if (start.images <= 0) {
-        beliefs_.rate_shape = 2;
-        beliefs_.rate_rate = 1;
-        set_expectations(beliefs_);
-      }
       for (SourceBelief& s : beliefs_.source) {
         s.right_strength = beliefs_.priors.right_strength;
         s.wrong_strength = beliefs_.priors.wrong_strength;
@@ -121,8 +111,6 @@ class Fit {
       }
     }
     prior_.class_count = e.class_count;
-    prior_.objects = e.objects;
-    prior_.images = e.images;
     prior_.real_level = e.real_level;
     prior_.spurious_level = e.spurious_level;
   }
@@ -165,8 +153,8 @@ class Fit {
     evidence.confusion = std::move(buffer);
     std::vector<double> objects(problem_.images());
     for (std::size_t i = 0; i < problem_.images(); ++i) {
-      objects[i] = expected_objects(state_[i]);
-      add_image_totals(problem_.image(i), state_[i], evidence);
+      objects[i] = drawn_objects(state_[i]) + state_[i].undetected;
+      add_image_totals(beliefs_, problem_.image(i), state_[i], evidence);
     }
     const TailTerms tail(beliefs_.priors.tail);
     parallel_chunks(S, 1 + S / 64, options_.threads, [&](std::size_t begin, std::size_t end, std::size_t) {
@@ -178,6 +166,10 @@ class Fit {
         for (std::size_t s = problem_.source_item_begin[k]; s < problem_.source_item_begin[k + 1]; ++s) {
           const std::size_t n = problem_.source_item[s];
           const ImageState& image = state_[problem_.item_image[n]];
+          if (image.blank) {
+            sums.spurious += 1;
+            continue;
+          }
           const std::size_t local = n - problem_.item_begin[problem_.item_image[n]];
           add_box(tail, beliefs_.source[k], problem_.items[n],
                   image.candidates[static_cast<std::size_t>(image.candidate_of[local])], J, first,
@@ -185,9 +177,11 @@ class Fit {
         }
         double there = 0;
         for (std::size_t s = problem_.source_image_begin[k]; s < problem_.source_image_begin[k + 1]; ++s) {
-          if (problem_.lone[problem_.source_image[s]] == 0) there += objects[problem_.source_image[s]];
+          const std::size_t i = problem_.source_image[s];
+          if (problem_.lone[i] != 0) continue;
+          if (!state_[i].blank) there += objects[i];
+          sums.images += !state_[i].blank || k == beliefs_.annotators ? 1.0 : 0.0;
         }
-        sums.images = images_seen_[k];
         sums.missed = std::max(0.0, there - sums.found);
       }
     });
@@ -200,6 +194,7 @@ class Fit {
     if (has_prior_) evidence.merge(prior_);
     fit_source_priors(evidence.source, beliefs_, options_.threads);
     set_source_posteriors(evidence, beliefs_);
+    if (first_of_round) update_object_rates();
     if (first_of_round || !is_large(evidence.confusion)) {
       fit_confusion_priors(evidence.confusion, beliefs_, options_.threads);
     }
@@ -207,6 +202,15 @@ class Fit {
     observe(AbsenceAwareUpdate::sources);
     shift();
     observe(AbsenceAwareUpdate::shift);
+  }
+
+  void update_object_rates() {
+    std::vector<DrawnObjects> images;
+    for (std::size_t i = 0; i < problem_.images(); ++i) {
+      if (state_[i].blank || problem_.lone[i] != 0) continue;
+      images.push_back({drawn_objects(state_[i]), state_[i].pivot, log_all_miss(beliefs_, problem_.image(i))});
+    }
+    fit_object_rates(images, beliefs_.priors);
   }
 
   /// Moves all boxes one way and all biases the other, by the amount that the biases' prior likes best. The images
@@ -236,6 +240,7 @@ class Fit {
 
   /// The part of the bound that the noise's shape can change, for one axis (0: x, 1: y).
   double edge_terms(std::size_t i, std::size_t axis, double power, const TailTerms& tail) const {
+    if (state_[i].blank) return 0;
     const ImageItems image = problem_.image(i);
     double sum = 0;
     for (const Candidate& c : state_[i].candidates) {
@@ -305,7 +310,7 @@ class Fit {
     const auto sums = sum_over_images<1>([&](std::size_t i, std::array<double, 1>& sum) {
       sum[0] += image_bound(beliefs_, problem_.image(i), state_[i]);
     });
-    double bound = sums[0] + global_bound(beliefs_, images_seen_, counted_images_);
+    double bound = sums[0] + global_bound(beliefs_);
     if (has_prior_) bound += expected_log_likelihood(prior_, beliefs_);
     return bound;
   }
@@ -318,7 +323,9 @@ class Fit {
   void reserve_targets(Targets& targets) const {
     std::size_t count = 0;
     for (const ImageState& image : state_) {
-      for (const Candidate& c : image.candidates) count += c.existence < options_.min_existence ? 0 : 1;
+      for (const Candidate& c : image.candidates) {
+        count += c.existence * image.occupied < options_.min_existence ? 0 : 1;
+      }
     }
     targets.box.reserve(count);
     targets.class_probs.reserve(count * beliefs_.classes);
@@ -354,8 +361,6 @@ class Fit {
   AbsenceAwareEvidence prior_;  ///< with the columns of beliefs_
   bool has_prior_ = false;
   std::vector<ImageState> state_;
-  std::vector<double> images_seen_;  ///< by each source, lone images left out
-  double counted_images_ = 0;        ///< images that are not lone
   std::array<double, 2> power_step_{0.25, 0.25};
   double tail_step_ = 0.7;
 };

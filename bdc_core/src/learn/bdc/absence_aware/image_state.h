@@ -37,6 +37,10 @@ struct ImageState {
   std::vector<std::int32_t> candidate_of;     ///< per item
   std::vector<std::int32_t> neighbour_begin;  ///< items that overlap item n: neighbour[neighbour_begin[n] .. [n+1])
   std::vector<std::int32_t> neighbour;
+  /// Nobody drew anything that is an object: the image says nothing of object rates and annotators, see image_pass.h.
+  bool blank = false;
+  double occupied = 1;    ///< what the existence of every candidate is multiplied by in the targets
+  double pivot = 0;       ///< whole number of objects at which the bound of their number is tight, see object_rate.h
   double undetected = 0;  ///< expected objects that nobody drew
   int quiet = 0;          ///< passes since a move was accepted
 };

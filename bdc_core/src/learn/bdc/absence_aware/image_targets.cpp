@@ -38,7 +38,8 @@ double expected_iou(const Candidate& c) {
 void append_targets(const ImageItems& image, const ImageState& state, double min_existence, bool clip, Targets& out) {
   if (out.begin.empty()) out.begin.push_back(0);
   for (const Candidate& c : state.candidates) {
-    if (c.existence < min_existence) continue;
+    const double existence = c.existence * state.occupied;
+    if (existence < min_existence) continue;
     out.box.push_back(consensus_box(image, c, clip));
     double sum = 0, best = 0;
     for (const float p : c.class_probs) sum += static_cast<double>(p);
@@ -46,9 +47,9 @@ void append_targets(const ImageItems& image, const ImageState& state, double min
       out.class_probs.push_back(static_cast<double>(p) / sum);
       best = std::max(best, out.class_probs.back());
     }
-    out.weight.push_back(c.existence);
-    out.existence.push_back(c.existence);
-    out.score.push_back(c.existence * best * expected_iou(c));
+    out.weight.push_back(existence);
+    out.existence.push_back(existence);
+    out.score.push_back(existence * best * expected_iou(c));
     out.box_std.push_back(
         {std::sqrt(c.variance[0]), std::sqrt(c.variance[1]), std::sqrt(c.variance[2]), std::sqrt(c.variance[3])});
   }
