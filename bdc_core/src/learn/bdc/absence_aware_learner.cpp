@@ -24,7 +24,7 @@ void archive_beliefs(Archive& state, Beliefs& b) {
   auto& p = b.priors;
   state(p.precision_shape), state(p.precision_rate), state(p.bias_strength);
   state(p.recall_a), state(p.recall_b), state(p.spurious_shape), state(p.spurious_rate);
-  state(p.object_shape), state(p.object_rate);
+  state(p.object_share);
   state(p.right_strength), state(p.wrong_strength), state(p.wrong_share);
   state(p.tail), state(p.size_power), state(p.reference_size);
   state(b.source), state(b.log_confusion.value), state(b.class_weight), state(b.log_class);

@@ -25,6 +25,12 @@ namespace bdc {
 /// Levels of a detector's score that the model tells apart: [0, 0.1), ..., [0.9, 1].
 inline constexpr std::size_t kScoreLevels = 10;
 
+/// Object rates (objects per image) that the model tells apart: 0.03 * 1.6^m.
+inline constexpr std::size_t kObjectRates = 18;
+
+/// A box is where the object is when their intersection over union is at least this.
+inline constexpr double kLocatedIou = 0.5;
+
 /// See AbsenceAwareBeliefs::corroborated.
 inline constexpr double kLoneBoxIsReal = 0.8;
 
@@ -32,6 +38,7 @@ inline constexpr double kLoneBoxIsReal = 0.8;
 struct SourceEvidence {
   double images = 0;               ///< looks that tell of existence: not at blank images, nor at lone ones
   double found = 0;                ///< objects that were there and drawn
+  double located = 0;              ///< of these, those whose box overlaps the consensus by kLocatedIou
   double missed = 0;               ///< objects that were there and not drawn
   double spurious = 0;             ///< boxes drawn where nothing was
   double boxes = 0;                ///< boxes that were objects; unlike found, images nobody else saw count too
@@ -45,25 +52,31 @@ struct SourceEvidence {
 /// Everything the sources' posteriors need to know of the images.
 struct AbsenceAwareEvidence {
   std::vector<SourceEvidence> source;
-  ConfusionColumns confusion;       ///< expected counts (source, true class, given class)
-  std::vector<double> class_count;  ///< J, expected objects of each class
-  double images = 0;                ///< images that are neither blank nor lone
-  double objects = 0;               ///< sum of their expected object rates: expected objects, the ones nobody drew too
-  double log_objects = 0;           ///< sum of the expected logarithms of their object rates
-  double image_bound = 0;           ///< the images' part of the bound; filled by consensus_of_image alone
+  ConfusionColumns confusion;                      ///< expected counts (source, true class, given class)
+  std::vector<double> class_count;                 ///< J, expected objects of each class
+  double images = 0;                               ///< images that are not lone and that somebody saw who ever draws
+  std::array<double, kObjectRates> rate_images{};  ///< of these, how many have each object rate
+  double image_bound = 0;  ///< the images' part of the bound; filled by consensus_of_image alone
   std::array<double, kScoreLevels> real_level{}, spurious_level{};  ///< the detector's boxes by score
   /// Throws std::invalid_argument unless both have the same sources, classes and confusion columns.
   void merge(const AbsenceAwareEvidence& other);
 };
 
+/// Equal probabilities.
+[[nodiscard]] constexpr std::array<double, kObjectRates> even_shares() {
+  std::array<double, kObjectRates> out{};
+  for (double& share : out) share = 1.0 / static_cast<double>(kObjectRates);
+  return out;
+}
+
 /// Priors shared by all sources. They are fitted to the crowd (empirical Bayes), so these values are only a start.
 struct AbsenceAwarePriors {
   std::array<double, 4> precision_shape{2, 2, 2, 2};  ///< Gamma prior of an edge's precision
   std::array<double, 4> precision_rate{0.0288, 0.0288, 0.0288, 0.0288};
-  std::array<double, 4> bias_strength{10, 10, 10, 10};  ///< bias ~ N(0, 1 / (strength * precision))
-  double recall_a = 8, recall_b = 2;                    ///< Beta prior of the recall
-  double spurious_shape = 1, spurious_rate = 3;         ///< Gamma prior of spurious boxes per image
-  double object_shape = 1, object_rate = 0.5;           ///< Gamma distribution of the images' object rates
+  std::array<double, 4> bias_strength{10, 10, 10, 10};            ///< bias ~ N(0, 1 / (strength * precision))
+  double recall_a = 8, recall_b = 2;                              ///< Beta prior of the recall
+  double spurious_shape = 1, spurious_rate = 3;                   ///< Gamma prior of spurious boxes per image
+  std::array<double, kObjectRates> object_share = even_shares();  ///< of images, by object rate
   double right_strength = 1.5,
          wrong_strength = 1;                   ///< typical Dirichlet weight of the right class and of all the wrong
   std::vector<double> wrong_share;             ///< J x J: how the wrong weight of a true class is spread; rows sum to 1
@@ -75,6 +88,7 @@ struct AbsenceAwarePriors {
 /// Posterior of one source.
 struct SourceBelief {
   bool active = false;                           ///< saw at least one image (or has evidence from before)
+  bool draws = false;                            ///< drew at least one box, here or before
   std::array<double, 4> shape{}, rate{};         ///< precision of an edge ~ Gamma(shape, rate)
   std::array<double, 4> bias{}, bias_count{};    ///< bias | precision ~ N(bias, 1 / (bias_count * precision))
   double recall_a = 1, recall_b = 1;             ///< Beta

@@ -96,6 +96,9 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector, c
   }
   absence_aware::set_source_posteriors(nothing, b);
   absence_aware::set_confusion_posteriors(columns_in_use(crowd, has_detector, extra), b, 1);
+  for (std::size_t k = 0; k < b.source.size(); ++k) {
+    b.source[k].draws = b.log_confusion.begin[k + 1] > b.log_confusion.begin[k];
+  }
   b.corroborated = is_corroborated(crowd, b);
   return b;
 }
@@ -116,7 +119,7 @@ void update_beliefs(AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& ev
     beliefs.source[k].active = evidence.source[k].images > 0 || evidence.source[k].boxes > 0;
   }
   absence_aware::fit_source_priors(evidence.source, beliefs, threads);
-  absence_aware::fit_object_rates(evidence, beliefs.priors);
+  absence_aware::set_object_rates(evidence.rate_images, beliefs.priors);
   absence_aware::set_source_posteriors(evidence, beliefs);
   absence_aware::fit_confusion_priors(evidence.confusion, beliefs, threads);
   absence_aware::set_confusion_posteriors(evidence.confusion, beliefs, threads);

@@ -10,6 +10,7 @@ namespace bdc {
 void SourceEvidence::merge(const SourceEvidence& other) {
   images += other.images;
   found += other.found;
+  located += other.located;
   boxes += other.boxes;
   missed += other.missed;
   spurious += other.spurious;
@@ -30,9 +31,8 @@ void AbsenceAwareEvidence::merge(const AbsenceAwareEvidence& other) {
   for (std::size_t k = 0; k < source.size(); ++k) source[k].merge(other.source[k]);
   for (std::size_t i = 0; i < confusion.value.size(); ++i) confusion.value[i] += other.confusion.value[i];
   for (std::size_t j = 0; j < class_count.size(); ++j) class_count[j] += other.class_count[j];
-  objects += other.objects;
   images += other.images;
-  log_objects += other.log_objects;
+  for (std::size_t m = 0; m < kObjectRates; ++m) rate_images[m] += other.rate_images[m];
   image_bound += other.image_bound;
   for (std::size_t i = 0; i < kScoreLevels; ++i) {
     real_level[i] += other.real_level[i];
@@ -52,6 +52,12 @@ namespace absence_aware {
 namespace {
 /// As in candidate.cpp: shares of a prediction's class vector below this are left out.
 constexpr double kSmallestShare = 1e-6;
+
+/// Whether the drawn box overlaps the consensus by at least half.
+bool is_located(const Item& item, const Candidate& c) {
+  return iou({item.edge[0], item.edge[1], item.edge[2], item.edge[3]}, {c.mean[0], c.mean[1], c.mean[2], c.mean[3]}) >=
+         kLocatedIou;
+}
 }  // namespace
 
 void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
@@ -59,6 +65,7 @@ void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item
   const double real = c.existence;
   sums.boxes += real;
   if (!lone) {
+    sums.located += is_located(item, c) ? real : 0.0;
     sums.found += real;
     sums.spurious += 1 - real;
   }
@@ -90,15 +97,19 @@ void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item
 void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
                       AbsenceAwareEvidence& evidence) {
   if (state.blank) {
+    if (somebody_draws(beliefs, image)) {
+      const auto share = ObjectRate::of_empty_image(beliefs.priors).posterior(0);
+      evidence.images += 1;
+      for (std::size_t m = 0; m < kObjectRates; ++m) evidence.rate_images[m] += share[m];
+    }
     for (const Item& item : image.items) evidence.spurious_level[static_cast<std::size_t>(item.level)] += 1;
     return;
   }
   if (!image.lone) {
     const ObjectRate rate(beliefs.priors, log_all_miss(beliefs, image));
-    const double drawn = drawn_objects(state);
+    const auto share = rate.posterior(drawn_objects(state));
     evidence.images += 1;
-    evidence.objects += rate.mean(drawn);
-    evidence.log_objects += rate.mean_log(drawn);
+    for (std::size_t m = 0; m < kObjectRates; ++m) evidence.rate_images[m] += share[m];
   }
   for (const Candidate& c : state.candidates) {
     for (std::size_t j = 0; j < c.class_probs.size(); ++j) {

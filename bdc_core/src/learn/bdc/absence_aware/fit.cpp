@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdio>  // DBG
 #include <stdexcept>
 
 #include "base/free_memory.h"
@@ -194,7 +195,7 @@ class Fit {
     if (has_prior_) evidence.merge(prior_);
     fit_source_priors(evidence.source, beliefs_, options_.threads);
     set_source_posteriors(evidence, beliefs_);
-    if (first_of_round) update_object_rates();
+    set_object_rates(evidence.rate_images, beliefs_.priors);
     if (first_of_round || !is_large(evidence.confusion)) {
       fit_confusion_priors(evidence.confusion, beliefs_, options_.threads);
     }
@@ -202,15 +203,6 @@ class Fit {
     observe(AbsenceAwareUpdate::sources);
     shift();
     observe(AbsenceAwareUpdate::shift);
-  }
-
-  void update_object_rates() {
-    std::vector<DrawnObjects> images;
-    for (std::size_t i = 0; i < problem_.images(); ++i) {
-      if (state_[i].blank || problem_.lone[i] != 0) continue;
-      images.push_back({drawn_objects(state_[i]), state_[i].pivot, log_all_miss(beliefs_, problem_.image(i))});
-    }
-    fit_object_rates(images, beliefs_.priors);
   }
 
   /// Moves all boxes one way and all biases the other, by the amount that the biases' prior likes best. The images
@@ -345,6 +337,38 @@ class Fit {
       result.evidence = in_box_sizes(gather(std::move(beliefs_.log_confusion)));
       beliefs_.log_confusion = {};
     }
+    if (getenv("BDC_DBG")) {  // DBG
+      std::vector<std::array<std::array<double, 4>, 3>> t(beliefs_.sources());
+      for (std::size_t i = 0; i < problem_.images(); ++i) {
+        const auto im = problem_.image(i);
+        for (const auto& c : state_[i].candidates)
+          for (int n : c.members) {
+            const auto& it = im.items[(size_t)n];
+            Box a{it.edge[0], it.edge[1], it.edge[2], it.edge[3]}, b{c.mean[0], c.mean[1], c.mean[2], c.mean[3]};
+            auto& row = t[(size_t)it.source][std::min<size_t>(c.members.size(), 3) - 1];
+            row[0] += 1;
+            row[1] += c.existence;
+            row[2] += c.existence * (iou(a, b) < 0.5);
+            row[3] += c.existence < .5;
+          }
+      }
+      for (size_t k = 0; k < t.size(); ++k) {
+        printf("S%zu", k);
+        for (auto& r : t[k]) printf(" | %4.0f real %6.1f loose %5.1f unlikely %3.0f", r[0], r[1], r[2], r[3]);
+        const auto& b = beliefs_.source[k];
+        printf(" recall %.3f noise %.3f %.3f lam %.2f\n", b.mean_recall(), 1 / sqrt(b.precision[0]),
+               1 / sqrt(b.precision[1]), b.mean_spurious());
+      }
+      const auto& p = beliefs_.priors;
+      printf(
+          "rates %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f recall %.2f "
+          "%.2f lam %.2f %.2f tail %.2f power %.2f %.2f right %.2f wrong %.2f\n",
+          p.object_share[0], p.object_share[1], p.object_share[2], p.object_share[3], p.object_share[4],
+          p.object_share[5], p.object_share[6], p.object_share[7], p.object_share[8], p.object_share[9],
+          p.object_share[10], p.object_share[11], p.object_share[12], p.object_share[13], p.object_share[14],
+          p.object_share[15], p.object_share[16], p.object_share[17], p.recall_a, p.recall_b, p.spurious_shape,
+          p.spurious_rate, p.tail, p.size_power[0], p.size_power[1], p.right_strength, p.wrong_strength);
+    }  // DBGEND
     reserve_targets(result.targets);
     for (std::size_t i = 0; i < problem_.images(); ++i) {
       append_targets(problem_.image(i), state_[i], options_.min_existence, problem_.size_known[i] != 0, result.targets);

@@ -17,6 +17,8 @@ constexpr int kBoxSteps = 2;
 /// An image without a move for two passes is looked at again only every fourth pass.
 constexpr int kQuietPasses = 2, kQuietPeriod = 4;
 constexpr int kPivotSteps = 4;
+/// The detector alone shows an object when "none of its boxes is one" has less than half the probability.
+constexpr double kSomething = 0.6931471805599453;
 
 /// Boxes drawn per look, a first guess at the number of objects.
 double first_pivot(const ImageItems& image) {
@@ -55,9 +57,12 @@ bool annotator_drew(const ImageItems& image) {
   return false;
 }
 
-double blank_bound(const AbsenceAwareBeliefs& beliefs, const CandidateModel& model) {
-  double bound = beliefs.has_detector ? -beliefs.source.back().mean_spurious() : 0.0;
-  for (std::size_t n = 0; n < model.image().items.size(); ++n) bound += model.spurious_weight(n);
+/// Of a blank image: no objects, and every box of the detector spurious. Nothing where nobody looked who ever draws.
+double blank_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const CandidateModel* model) {
+  if (!somebody_draws(beliefs, image)) return 0;
+  double bound = ObjectRate::of_empty_image(beliefs.priors).bound(0);
+  if (beliefs.has_detector) bound -= beliefs.source.back().mean_spurious();
+  for (std::size_t n = 0; n < image.items.size(); ++n) bound += model->spurious_weight(n);
   return bound;
 }
 
@@ -75,8 +80,15 @@ double log_all_miss(const AbsenceAwareBeliefs& beliefs, const ImageItems& image)
   return sum;
 }
 
+bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
+  for (const std::int32_t k : image.seen_by) {
+    if (draws(beliefs, k)) return true;
+  }
+  return false;
+}
+
 void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, ImagePass pass, ImageState& state) {
-  if (image.items.empty() && !beliefs.has_detector) {
+  if (image.items.empty()) {
     state.blank = true;
     return;
   }
@@ -102,19 +114,23 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
   }
   settle_pivot(rate, model, state);
   state.undetected = rate.undetected(drawn_objects(state));
-  state.blank = false;
   if (annotator_drew(image)) return;
-  double occupied = rate.bound(state.pivot) - expected_spurious(beliefs, image);
-  for (const Candidate& c : state.candidates) occupied += c.bound;
-  const double blank = blank_bound(beliefs, model);
-  state.blank = blank >= occupied;
+  double occupied = rate.bound(state.pivot) - expected_spurious(beliefs, image), something = 0;
+  for (const Candidate& c : state.candidates) {
+    occupied += c.bound;
+    something += c.bound - c.spurious;  // -ln of the probability that none is an object
+  }
+  const double blank = blank_bound(beliefs, image, &model);
+  const bool choice = something < kSomething;
+  const bool free = pass == ImagePass::first || (choice ? blank >= occupied : occupied >= blank);
+  if (free) state.blank = choice;
   state.occupied = 1 / (1 + std::exp(blank - occupied));
 }
 
 double image_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state) {
-  if (state.blank && image.items.empty() && !beliefs.has_detector) return 0;
+  if (state.blank && image.items.empty()) return blank_bound(beliefs, image, nullptr);
   CandidateModel model(beliefs, image);
-  if (state.blank) return blank_bound(beliefs, model);
+  if (state.blank) return blank_bound(beliefs, image, &model);
   const ObjectRate rate(beliefs.priors, model.log_all_miss());
   model.set_log_object(rate.log_weight(state.pivot));
   double bound = image.lone ? 0.0 : rate.bound(state.pivot) - expected_spurious(beliefs, image);

@@ -13,10 +13,11 @@ enum class ImagePass {
 /// Brings an image's candidates to a higher bound under fixed beliefs and fills existence, classes, `undetected`,
 /// `blank` and `occupied`.
 ///
-/// An image in which no annotator drew a box is *blank* when that explains it at least as well: it has no objects, the
-/// detector's boxes in it are spurious, and what the annotators did there is left unexplained. Otherwise "everybody who
-/// looked is blind" would be the best account of an empty image. Like the partition this is chosen, not averaged; the
-/// targets of a blank image still have the probability that it is not.
+/// An image in which no annotator drew a box is *blank* unless the detector shows an object there: it has no objects,
+/// the detector's boxes in it are spurious, and that the annotators drew nothing is left unexplained. Otherwise
+/// "everybody who looked is blind" would be the best account of an empty image. Like the partition this is chosen, not
+/// averaged; the targets of a blank image still have the probability that it is not. A choice is changed only when the
+/// bound does not fall.
 void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, ImagePass pass, ImageState& state);
 
 /// The image's part of the bound for candidates as they stand. Does not change the state.
@@ -24,6 +25,9 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
 
 /// Expected objects among the image's candidates.
 [[nodiscard]] double drawn_objects(const ImageState& state);
+
+/// Whether somebody looked who ever draws.
+[[nodiscard]] bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
 
 /// Sum over those who looked of E ln(1 - recall).
 [[nodiscard]] double log_all_miss(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);

@@ -40,7 +40,7 @@ struct ImageState {
   /// Nobody drew anything that is an object: the image says nothing of object rates and annotators, see image_pass.h.
   bool blank = false;
   double occupied = 1;    ///< what the existence of every candidate is multiplied by in the targets
-  double pivot = 0;       ///< whole number of objects at which the bound of their number is tight, see object_rate.h
+  double pivot = 0;       ///< whole number of objects at which the bound of their number is tight: object_rate.h
   double undetected = 0;  ///< expected objects that nobody drew
   int quiet = 0;          ///< passes since a move was accepted
 };
@@ -55,8 +55,7 @@ struct ImageItems {
 
 /// Whether a source ever drew a box, here or in earlier evidence. One that never did can confirm nothing.
 [[nodiscard]] inline bool draws(const AbsenceAwareBeliefs& beliefs, std::int32_t source) {
-  const auto k = static_cast<std::size_t>(source);
-  return beliefs.log_confusion.begin[k + 1] > beliefs.log_confusion.begin[k];
+  return beliefs.source[static_cast<std::size_t>(source)].draws;
 }
 
 [[nodiscard]] inline bool is_lone(const AbsenceAwareBeliefs& beliefs, Span<const std::int32_t> seen_by) {

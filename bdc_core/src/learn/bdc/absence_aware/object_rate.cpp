@@ -1,65 +1,80 @@
 #include "learn/bdc/absence_aware/object_rate.h"
 
-#include "bdc/base/special_functions.h"
-#include "learn/bdc/absence_aware/line_search.h"
+#include <algorithm>
+#include <cmath>
 
 namespace bdc::absence_aware {
 namespace {
 
-constexpr double kLeastShape = 0.02, kMostShape = 100, kLeastMean = 1e-3, kMostMean = 1e4;
-constexpr double kShapeRate = 0.1, kMeanRate = 0.1;
+constexpr double kLeastRate = 0.03, kRateStep = 1.6;
+/// Images added to every rate: a Dirichlet(1 + this) prior.
+constexpr double kPriorImages = 0.5;
 
-/// Climbs value(shape, rate) in the shape and in the mean.
-template <class Value>
-void climb(const Value& value, AbsenceAwarePriors& p) {
-  double shape = p.object_shape, mean = shape / p.object_rate;
-  const auto score = [&](double a, double m) { return value(a, a / m) - kShapeRate * a - kMeanRate * m; };
-  raise(mean, kLeastMean, kMostMean, [&](double x) { return score(shape, x); });
-  raise(shape, kLeastShape, kMostShape, [&](double x) { return score(x, mean); });
-  p.object_shape = shape;
-  p.object_rate = shape / mean;
+struct Rates {
+  std::array<double, kObjectRates> value, log;
+  Rates() {
+    for (std::size_t m = 0; m < kObjectRates; ++m) {
+      log[m] = std::log(kLeastRate) + static_cast<double>(m) * std::log(kRateStep);
+      value[m] = std::exp(log[m]);
+    }
+  }
+};
+
+const Rates& rates() {
+  static const Rates table;
+  return table;
 }
 
 }  // namespace
 
-double ObjectRate::bound(double pivot) const {
-  return a_ * std::log(b_ / seen_) - log_gamma(a_) + log_gamma(a_ + pivot) - pivot * std::log(a_ + pivot);
+const std::array<double, kObjectRates>& object_rates() {
+  return rates().value;
 }
 
-double ObjectRate::mean_log(double drawn) const {
-  const double low = std::floor(drawn), psi = digamma(a_ + low);
-  return psi + (drawn - low) / (a_ + low) - std::log(seen_);  // psi(x + 1) = psi(x) + 1/x
+ObjectRate::ObjectRate(const AbsenceAwarePriors& priors, double log_all_miss) : miss_(std::exp(log_all_miss)) {
+  const double seen = -std::expm1(log_all_miss);
+  for (std::size_t m = 0; m < kObjectRates; ++m) {
+    log_share_[m] = std::log(priors.object_share[m]) - rates().value[m] * seen;
+  }
 }
 
-void fit_object_rates(const std::vector<DrawnObjects>& images, AbsenceAwarePriors& priors) {
-  if (images.empty()) return;
-  climb(
-      [&](double a, double b) {
-        AbsenceAwarePriors trial;
-        trial.object_shape = a;
-        trial.object_rate = b;
-        double sum = 0;
-        for (const DrawnObjects& i : images) {
-          const ObjectRate rate(trial, i.log_all_miss);
-          sum += rate.bound(i.pivot) + i.expected * rate.log_weight(i.pivot);
-        }
-        return sum;
-      },
-      priors);
+double ObjectRate::log_total(double count) const {
+  std::array<double, kObjectRates> term;
+  for (std::size_t m = 0; m < kObjectRates; ++m) term[m] = log_share_[m] + count * rates().log[m];
+  const double top = *std::max_element(term.begin(), term.end());
+  double sum = 0;
+  for (const double t : term) sum += t - top > -40 ? std::exp(t - top) : 0.0;
+  return top + std::log(sum);
 }
 
-void fit_object_rates(const AbsenceAwareEvidence& evidence, AbsenceAwarePriors& priors) {
-  if (!(evidence.images > 0)) return;
-  climb(
-      [&](double a, double b) {
-        return evidence.images * (a * std::log(b) - log_gamma(a)) + (a - 1) * evidence.log_objects -
-               b * evidence.objects;
-      },
-      priors);
+std::array<double, kObjectRates> ObjectRate::posterior(double drawn) const {
+  const double low = std::floor(drawn);
+  std::array<double, kObjectRates> out{};
+  const double at_low = log_total(low), at_high = log_total(low + 1);
+  for (std::size_t m = 0; m < kObjectRates; ++m) {
+    const double term = log_share_[m] + low * rates().log[m];
+    out[m] = (1 - (drawn - low)) * std::exp(term - at_low) + (drawn - low) * std::exp(term + rates().log[m] - at_high);
+  }
+  return out;
+}
+
+double ObjectRate::undetected(double drawn) const {
+  const auto share = posterior(drawn);
+  double mean = 0;
+  for (std::size_t m = 0; m < kObjectRates; ++m) mean += share[m] * rates().value[m];
+  return miss_ * mean;
+}
+
+void set_object_rates(const std::array<double, kObjectRates>& images, AbsenceAwarePriors& priors) {
+  double total = 0;
+  for (const double n : images) total += n + kPriorImages;
+  for (std::size_t m = 0; m < kObjectRates; ++m) priors.object_share[m] = (images[m] + kPriorImages) / total;
 }
 
 double log_object_hyperprior(const AbsenceAwarePriors& p) {
-  return -kShapeRate * p.object_shape - kMeanRate * p.object_shape / p.object_rate;
+  double sum = 0;
+  for (const double share : p.object_share) sum += kPriorImages * std::log(share);
+  return sum;
 }
 
 }  // namespace bdc::absence_aware

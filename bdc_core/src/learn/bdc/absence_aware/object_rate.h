@@ -1,53 +1,51 @@
 #pragma once
 
-#include <cmath>
+#include <array>
+#include <limits>
 
 #include "bdc/learn/bdc/absence_aware.h"
 
-/// How many objects an image has: Poisson(rho_i), with a rate of the image's own, rho_i ~ Gamma(a, b).
+/// How many objects an image has: Poisson(rho_i), with a rate of the image's own, which is one of kObjectRates rates
+/// g_m with probability omega_m.
 ///
 /// Let M = exp(sum over those who looked of E ln(1 - recall)). With rho_i and the objects nobody drew summed out, N
-/// drawn objects weigh  b^a Gamma(a + N) / (Gamma(a) (b + 1 - M)^(a + N)).  ln Gamma(a + N) is convex, so over whole
-/// numbers it lies above each of its chords:  ln Gamma(a + N) >= ln Gamma(a + n) + (N - n) ln(a + n)  for every whole
-/// n, the *pivot*. So every object weighs the same, and the bound is tight when the pivot is the largest whole number
-/// below E N.
+/// drawn objects weigh  W(N) = sum_m omega_m g_m^N exp(-g_m (1 - M)).  ln W is convex, so over whole numbers it lies
+/// above each of its chords:  ln W(N) >= ln W(n) + (N - n) (ln W(n+1) - ln W(n))  for every whole n, the *pivot*.  So
+/// every object weighs the same, and the bound is tight when the pivot is the largest whole number below E N.
 namespace bdc::absence_aware {
 
 class ObjectRate {
  public:
-  ObjectRate(const AbsenceAwarePriors& priors, double log_all_miss)
-      : a_(priors.object_shape),
-        b_(priors.object_rate),
-        miss_(std::exp(log_all_miss)),
-        seen_(b_ - std::expm1(log_all_miss)) {}
+  ObjectRate(const AbsenceAwarePriors& priors, double log_all_miss);
 
-  /// ln of what one more object weighs: ln((a + pivot) / (b + 1 - M)).
-  [[nodiscard]] double log_weight(double pivot) const { return std::log((a_ + pivot) / seen_); }
+  /// Of an image that certainly has no objects: as if nobody could have missed one.
+  [[nodiscard]] static ObjectRate of_empty_image(const AbsenceAwarePriors& priors) {
+    return {priors, -std::numeric_limits<double>::infinity()};
+  }
+
+  /// ln of what one more object weighs, W(pivot + 1) / W(pivot).
+  [[nodiscard]] double log_weight(double pivot) const { return log_total(pivot + 1) - log_total(pivot); }
   /// The rest of the bound, which no candidate holds.
-  [[nodiscard]] double bound(double pivot) const;
-  /// E[rho_i] given the expected number of drawn objects.
-  [[nodiscard]] double mean(double drawn) const { return (a_ + drawn) / seen_; }
-  /// E[ln rho_i]: the number of objects is one of the two whole numbers around the expected one.
-  [[nodiscard]] double mean_log(double drawn) const;
+  [[nodiscard]] double bound(double pivot) const { return log_total(pivot) - pivot * log_weight(pivot); }
+  /// Probabilities of the rates given the expected number of drawn objects: that number is one of the two whole numbers
+  /// around it.
+  [[nodiscard]] std::array<double, kObjectRates> posterior(double drawn) const;
   /// Expected objects that nobody drew.
-  [[nodiscard]] double undetected(double drawn) const { return miss_ * mean(drawn); }
+  [[nodiscard]] double undetected(double drawn) const;
 
  private:
-  double a_, b_, miss_, seen_;
+  [[nodiscard]] double log_total(double count) const;
+  std::array<double, kObjectRates> log_share_;  ///< ln omega_m - g_m (1 - M)
+  double miss_;
 };
 
-/// What an image tells of the distribution of object rates.
-struct DrawnObjects {
-  double expected = 0, pivot = 0, log_all_miss = 0;
-};
+/// The rates g_m.
+[[nodiscard]] const std::array<double, kObjectRates>& object_rates();
 
-/// Raises the bound over (a, b), the images' candidates fixed.
-void fit_object_rates(const std::vector<DrawnObjects>& images, AbsenceAwarePriors& priors);
+/// omega from how many images have each rate, the maximiser under a weak Dirichlet prior.
+void set_object_rates(const std::array<double, kObjectRates>& images, AbsenceAwarePriors& priors);
 
-/// The same from sums, as one step of expectation maximisation.
-void fit_object_rates(const AbsenceAwareEvidence& evidence, AbsenceAwarePriors& priors);
-
-/// Weak hyperprior of (a, b): a part of the bound.
+/// ln of that prior: a part of the bound.
 [[nodiscard]] double log_object_hyperprior(const AbsenceAwarePriors& priors);
 
 }  // namespace bdc::absence_aware

@@ -86,7 +86,7 @@ void fit_source_priors(const std::vector<SourceEvidence>& evidence, AbsenceAware
     };
     double shape = p.spurious_shape, mean = shape / p.spurious_rate;
     raise(mean, 1e-4, 20.0, [&](double x) { return log_evidence(shape, shape / x); });
-    raise(shape, 0.3, 30.0, [&](double x) { return log_evidence(x, x / mean); });
+    raise(shape, 1.0, 30.0, [&](double x) { return log_evidence(x, x / mean); });
     p.spurious_shape = shape;
     p.spurious_rate = shape / mean;
   }
