@@ -12,6 +12,7 @@
 #include "bdc/crowd/predictions.h"
 #include "bdc/crowd/targets.h"
 #include "bdc/learn/bdc/confusion.h"
+#include "bdc/learn/dependence.h"
 
 /// The profile `absence_aware`: one probabilistic model of who draws what, where and with which class, fitted by
 /// maximising one lower bound. docs/method.md states the model, the bound and why no update lowers it.
@@ -36,9 +37,11 @@ inline constexpr double kLoneBoxIsReal = 0.8;
 
 /// What was counted of one source: sums over images, so evidence of shards adds. Expected counts, hence fractions.
 struct SourceEvidence {
-  double images = 0;               ///< looks that tell of existence: not at blank images, nor at lone ones
-  double found = 0;                ///< objects that were there and drawn
-  double located = 0;              ///< of these, those whose box overlaps the consensus by kLocatedIou
+  double images = 0;  ///< looks that tell of existence: not at blank images, nor at lone ones
+  double found = 0;   ///< objects that were there and drawn
+  double loose = 0;   ///< of these, those whose box overlaps the consensus by less than kLocatedIou
+  /// Sums of existence x (1 - existence) over the candidates drawn, and over those seen and not drawn.
+  double found_doubt = 0, missed_doubt = 0;
   double missed = 0;               ///< objects that were there and not drawn
   double spurious = 0;             ///< boxes drawn where nothing was
   double boxes = 0;                ///< boxes that were objects; unlike found, images nobody else saw count too
@@ -113,6 +116,10 @@ struct AbsenceAwareBeliefs {
   bool corroborated = true;
   AbsenceAwarePriors priors;
   std::vector<SourceBelief> source;
+  /// Who errs alike (Dependence), by source: source k on dependent_on[dependent_begin[k] .. [k+1]); empty: nobody.
+  std::vector<std::size_t> dependent_begin;
+  std::vector<std::int32_t> dependent_on;
+  std::vector<double> dependent_share;
   ConfusionColumns log_confusion;                                     ///< E[ln pi_jl] of the columns in use
   std::vector<double> class_weight, log_class;                        ///< Dirichlet posterior and its E[ln]
   std::array<double, kScoreLevels> real_weight{}, spurious_weight{};  ///< Dirichlet posteriors
@@ -121,7 +128,8 @@ struct AbsenceAwareBeliefs {
 };
 
 /// The kinds of update. An observer gets the bound after each.
-enum class AbsenceAwareUpdate { partition, sources, shift, boxes, noise_shape };
+/// `dependence` sets what each look counts, once: it changes what is bounded, so the bound may jump there.
+enum class AbsenceAwareUpdate { partition, sources, shift, boxes, noise_shape, dependence };
 
 struct AbsenceAwareOptions {
   int max_rounds = 50;
@@ -138,12 +146,14 @@ struct AbsenceAwareOptions {
 };
 
 struct AbsenceAwareResult {
-  Targets targets;  ///< existence and box_std filled; weight = existence; score = existence * class * expected IoU
+  Targets
+      targets;  ///< existence, located and box_std filled; weight = existence; score = existence * class * expected IoU
   AbsenceAwareBeliefs beliefs;
   /// Of this crowd, prior_evidence not included. Edge errors are in widths and heights of the object here, whatever the
   /// noise scale, so that evidence of different crowds adds.
   AbsenceAwareEvidence evidence;
   std::vector<double> bound;  ///< after each round
+  Dependence dependence;      ///< of the sources, the detector included
   int rounds = 0;
   bool converged = false;
   std::size_t skipped_boxes = 0;  ///< annotations and predictions that were no valid boxes

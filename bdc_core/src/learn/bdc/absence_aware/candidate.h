@@ -12,6 +12,9 @@ struct CandidateGain {
   double real = 0, spurious = 0;
 };
 
+/// Sum over those who looked of E ln(1 - recall), as much as each look counts.
+[[nodiscard]] double log_all_miss(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
+
 /// ln(e^a + e^b).
 [[nodiscard]] double log_sum(double a, double b);
 
@@ -40,15 +43,18 @@ class CandidateModel {
   [[nodiscard]] double log_object() const { return log_object_; }
   [[nodiscard]] const ImageItems& image() const { return image_; }
   /// ln of the weight of "item n is spurious".
-  [[nodiscard]] double spurious_weight(std::size_t n) const { return terms_[n].spurious; }
+  [[nodiscard]] double spurious_weight(std::size_t n) const { return terms_[n].spurious + terms_[n].place; }
 
  private:
   /// An item's part of a candidate's two weights that does not depend on the other members.
   struct ItemTerms {
-    double real, spurious;
+    double real, spurious;  ///< without its place
+    double edges;           ///< place if real: what does not depend on the object
+    double place;           ///< place if spurious
   };
   void add_item_terms(const Item& item);
   void set_scale(Candidate& c) const;
+  void set_voices(Candidate& c) const;
   void update_box(Candidate& c, bool reweight) const;
 
   const AbsenceAwareBeliefs& beliefs_;

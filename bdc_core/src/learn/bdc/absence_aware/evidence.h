@@ -12,6 +12,9 @@ namespace bdc::absence_aware {
 void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
              std::size_t classes, std::size_t first_column, bool lone, SourceEvidence& sums, double* counts);
 
+/// Sum of existence x (1 - existence).
+[[nodiscard]] double doubt_of(const ImageState& state);
+
 /// Adds what does not belong to a single source: classes, objects, score levels.
 void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
                       AbsenceAwareEvidence& evidence);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>  // DBG
 #include <stdexcept>
 
 #include "base/free_memory.h"
@@ -10,6 +9,7 @@
 #include "learn/bdc/absence_aware/evidence.h"
 #include "learn/bdc/absence_aware/image_pass.h"
 #include "learn/bdc/absence_aware/image_targets.h"
+#include "learn/bdc/absence_aware/label_agreement.h"
 #include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
@@ -64,6 +64,7 @@ class Fit {
     AbsenceAwareResult result;
     double before = 0;
     for (int round = 1; round <= std::max(1, options_.max_rounds); ++round) {
+      const bool weighed = round == kIndependentRounds + 1 && weigh_dependence(result.dependence);
       image_pass(round == 1 ? ImagePass::first : ImagePass::partition);
       observe(AbsenceAwareUpdate::partition);
       update_sources(true);
@@ -84,7 +85,7 @@ class Fit {
       result.rounds = round;
       before = bound;
       if (options_.progress) options_.progress(round, bound, change);
-      if (round > 1 && change < options_.tolerance) {
+      if (round > kIndependentRounds && !weighed && change < options_.tolerance) {
         result.converged = true;
         break;
       }
@@ -95,7 +96,8 @@ class Fit {
   }
 
  private:
-  static constexpr int kCycles = 4;  ///< updates of boxes and sources between two looks at the partition
+  static constexpr int kIndependentRounds = 2;  ///< before it is asked who errs alike
+  static constexpr int kCycles = 4;             ///< updates of boxes and sources between two looks at the partition
 
   /// Takes over evidence with other columns, and perhaps without a detector.
   void add_prior(const AbsenceAwareEvidence& e) {
@@ -114,6 +116,30 @@ class Fit {
     prior_.class_count = e.class_count;
     prior_.real_level = e.real_level;
     prior_.spurious_level = e.spurious_level;
+  }
+
+  /// Looks for sources that err alike and sets what every look counts; whether any were found.
+  bool weigh_dependence(Dependence& found) {
+    found = find_dependence(problem_, state_, beliefs_);
+    if (found.pairs.empty()) return false;
+    std::vector<std::vector<std::pair<std::int32_t, double>>> partners(beliefs_.sources());
+    for (const Dependence::Pair& p : found.pairs) {
+      partners[static_cast<std::size_t>(p.first)].emplace_back(p.second, p.share);
+      partners[static_cast<std::size_t>(p.second)].emplace_back(p.first, p.share);
+    }
+    beliefs_.dependent_begin.assign(1, 0);
+    for (const auto& list : partners) {
+      for (const auto& [other, share] : list) {
+        beliefs_.dependent_on.push_back(other);
+        beliefs_.dependent_share.push_back(share);
+      }
+      beliefs_.dependent_begin.push_back(beliefs_.dependent_on.size());
+    }
+    weigh_looks(beliefs_, problem_);
+    for (ImageState& image : state_) image.quiet = 0;
+    image_pass(ImagePass::boxes);
+    observe(AbsenceAwareUpdate::dependence);
+    return true;
   }
 
   void image_pass(ImagePass pass) {
@@ -152,9 +178,10 @@ class Fit {
     evidence.source.resize(S);
     evidence.class_count.assign(J, 0.0);
     evidence.confusion = std::move(buffer);
-    std::vector<double> objects(problem_.images());
+    std::vector<double> objects(problem_.images()), doubt(problem_.images());
     for (std::size_t i = 0; i < problem_.images(); ++i) {
       objects[i] = drawn_objects(state_[i]) + state_[i].undetected;
+      doubt[i] = doubt_of(state_[i]);
       add_image_totals(beliefs_, problem_.image(i), state_[i], evidence);
     }
     const TailTerms tail(beliefs_.priors.tail);
@@ -168,7 +195,7 @@ class Fit {
           const std::size_t n = problem_.source_item[s];
           const ImageState& image = state_[problem_.item_image[n]];
           if (image.blank) {
-            sums.spurious += 1;
+            sums.spurious += problem_.items[n].weight;
             continue;
           }
           const std::size_t local = n - problem_.item_begin[problem_.item_image[n]];
@@ -176,14 +203,16 @@ class Fit {
                   image.candidates[static_cast<std::size_t>(image.candidate_of[local])], J, first,
                   problem_.lone[problem_.item_image[n]] != 0, sums, counts);
         }
-        double there = 0;
+        double there = 0, doubtful = 0;
         for (std::size_t s = problem_.source_image_begin[k]; s < problem_.source_image_begin[k + 1]; ++s) {
           const std::size_t i = problem_.source_image[s];
           if (problem_.lone[i] != 0) continue;
-          if (!state_[i].blank) there += objects[i];
-          sums.images += !state_[i].blank || k == beliefs_.annotators ? 1.0 : 0.0;
+          const double w = problem_.look_weight.empty() ? 1.0 : problem_.look_weight[problem_.source_look[s]];
+          if (!state_[i].blank) there += w * objects[i], doubtful += w * doubt[i];
+          if (!state_[i].blank || k == beliefs_.annotators) sums.images += w;
         }
         sums.missed = std::max(0.0, there - sums.found);
+        sums.missed_doubt = std::max(0.0, doubtful - sums.found_doubt);
       }
     });
     return evidence;
@@ -247,7 +276,7 @@ class Fit {
           terms += edge_evidence(tail, s.log_precision[e], d, log_scale);
         }
       }
-      sum += c.existence * terms;
+      sum += c.existence * c.voices * terms;
     }
     return sum;
   }
@@ -324,6 +353,7 @@ class Fit {
     targets.weight.reserve(count);
     targets.score.reserve(count);
     targets.existence.reserve(count);
+    targets.located.reserve(count);
     targets.box_std.reserve(count);
     targets.begin.reserve(state_.size() + 1);
   }
@@ -337,38 +367,6 @@ class Fit {
       result.evidence = in_box_sizes(gather(std::move(beliefs_.log_confusion)));
       beliefs_.log_confusion = {};
     }
-    if (getenv("BDC_DBG")) {  // DBG
-      std::vector<std::array<std::array<double, 4>, 3>> t(beliefs_.sources());
-      for (std::size_t i = 0; i < problem_.images(); ++i) {
-        const auto im = problem_.image(i);
-        for (const auto& c : state_[i].candidates)
-          for (int n : c.members) {
-            const auto& it = im.items[(size_t)n];
-            Box a{it.edge[0], it.edge[1], it.edge[2], it.edge[3]}, b{c.mean[0], c.mean[1], c.mean[2], c.mean[3]};
-            auto& row = t[(size_t)it.source][std::min<size_t>(c.members.size(), 3) - 1];
-            row[0] += 1;
-            row[1] += c.existence;
-            row[2] += c.existence * (iou(a, b) < 0.5);
-            row[3] += c.existence < .5;
-          }
-      }
-      for (size_t k = 0; k < t.size(); ++k) {
-        printf("S%zu", k);
-        for (auto& r : t[k]) printf(" | %4.0f real %6.1f loose %5.1f unlikely %3.0f", r[0], r[1], r[2], r[3]);
-        const auto& b = beliefs_.source[k];
-        printf(" recall %.3f noise %.3f %.3f lam %.2f\n", b.mean_recall(), 1 / sqrt(b.precision[0]),
-               1 / sqrt(b.precision[1]), b.mean_spurious());
-      }
-      const auto& p = beliefs_.priors;
-      printf(
-          "rates %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f %.2f recall %.2f "
-          "%.2f lam %.2f %.2f tail %.2f power %.2f %.2f right %.2f wrong %.2f\n",
-          p.object_share[0], p.object_share[1], p.object_share[2], p.object_share[3], p.object_share[4],
-          p.object_share[5], p.object_share[6], p.object_share[7], p.object_share[8], p.object_share[9],
-          p.object_share[10], p.object_share[11], p.object_share[12], p.object_share[13], p.object_share[14],
-          p.object_share[15], p.object_share[16], p.object_share[17], p.recall_a, p.recall_b, p.spurious_shape,
-          p.spurious_rate, p.tail, p.size_power[0], p.size_power[1], p.right_strength, p.wrong_strength);
-    }  // DBGEND
     reserve_targets(result.targets);
     for (std::size_t i = 0; i < problem_.images(); ++i) {
       append_targets(problem_.image(i), state_[i], options_.min_existence, problem_.size_known[i] != 0, result.targets);

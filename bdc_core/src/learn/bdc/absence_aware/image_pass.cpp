@@ -5,6 +5,7 @@
 #include "learn/bdc/absence_aware/candidate.h"
 #include "learn/bdc/absence_aware/evidence.h"
 #include "learn/bdc/absence_aware/image_targets.h"
+#include "learn/bdc/absence_aware/label_agreement.h"
 #include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
@@ -46,7 +47,9 @@ void settle_pivot(const ObjectRate& rate, CandidateModel& model, ImageState& sta
 /// Expected spurious boxes of those who looked.
 double expected_spurious(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
   double sum = 0;
-  for (const std::int32_t k : image.seen_by) sum += beliefs.source[static_cast<std::size_t>(k)].mean_spurious();
+  for (std::size_t n = 0; n < image.seen_by.size(); ++n) {
+    sum += image.weight_of_look(n) * beliefs.source[static_cast<std::size_t>(image.seen_by[n])].mean_spurious();
+  }
   return sum;
 }
 
@@ -61,7 +64,8 @@ bool annotator_drew(const ImageItems& image) {
 double blank_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const CandidateModel* model) {
   if (!somebody_draws(beliefs, image)) return 0;
   double bound = ObjectRate::of_empty_image(beliefs.priors).bound(0);
-  if (beliefs.has_detector) bound -= beliefs.source.back().mean_spurious();
+  if (beliefs.has_detector)
+    bound -= image.weight_of_look(image.seen_by.size() - 1) * beliefs.source.back().mean_spurious();
   for (std::size_t n = 0; n < image.items.size(); ++n) bound += model->spurious_weight(n);
   return bound;
 }
@@ -72,12 +76,6 @@ double drawn_objects(const ImageState& state) {
   double total = 0;
   for (const Candidate& c : state.candidates) total += c.existence;
   return total;
-}
-
-double log_all_miss(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
-  double sum = 0;
-  for (const std::int32_t k : image.seen_by) sum += beliefs.source[static_cast<std::size_t>(k)].log_miss;
-  return sum;
 }
 
 bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
@@ -154,7 +152,9 @@ Targets consensus_of_image(const AbsenceAwareBeliefs& beliefs, const ImageLabels
   for (const Assignment& a : labels.seen_by) seen_by.push_back(a.annotator);
   if (beliefs.has_detector) seen_by.push_back(static_cast<std::int32_t>(beliefs.annotators));
   const auto extent = image_extent(labels.width, labels.height, items);
-  const ImageItems image{extent[0], extent[1], items, seen_by, is_lone(beliefs, seen_by)};
+  const std::vector<double> weights = look_weights(beliefs, seen_by);
+  set_item_weights(seen_by, weights, items);
+  const ImageItems image{extent[0], extent[1], items, seen_by, is_lone(beliefs, seen_by), weights};
   ImageState state;
   run_image_pass(beliefs, image, ImagePass::first, state);
   Targets out;

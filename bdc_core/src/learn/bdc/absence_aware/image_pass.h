@@ -29,7 +29,4 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
 /// Whether somebody looked who ever draws.
 [[nodiscard]] bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
 
-/// Sum over those who looked of E ln(1 - recall).
-[[nodiscard]] double log_all_miss(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
-
 }  // namespace bdc::absence_aware
