@@ -86,6 +86,7 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.area.reset();
   record.weight.reset();
   record.existence.reset();
+  record.located.reset();
   record.class_probs.clear();
   record.box_std.clear();
   record.is_crowd = false;
@@ -135,6 +136,8 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
       record.weight = json.number();
     } else if (key == "existence") {
       record.existence = json.number();
+    } else if (key == "located") {
+      record.located = json.number();
     } else if (key == "box_std") {
       read_numbers(json, record.box_std, 4);
     } else {

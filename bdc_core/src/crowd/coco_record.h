@@ -25,7 +25,7 @@ struct CocoRecord {
   bool wants_misnamed_annotator = false;
   std::string misnamed_annotator;
   std::optional<std::array<double, 4>> bbox;  ///< x, y, width, height; may hold NaN
-  std::optional<double> score, area, weight, existence;
+  std::optional<double> score, area, weight, existence, located;
   std::vector<double> class_probs;  ///< empty: not given
   std::vector<double> box_std;
   bool is_crowd = false;

@@ -446,6 +446,7 @@ void write_targets(const Targets& targets, const CrowdData& data, const std::str
                     (targets.class_probs.size() == count * classes || targets.hard_label.size() == count) &&
                     targets.weight.size() == count && targets.score.size() == count &&
                     (targets.existence.empty() || targets.existence.size() == count) &&
+                    (targets.located.empty() || targets.located.size() == count) &&
                     (targets.box_std.empty() || targets.box_std.size() == count),
                 "targets");
   std::vector<double> probs(classes);
@@ -466,6 +467,7 @@ void write_targets(const Targets& targets, const CrowdData& data, const std::str
         json.key("area").number(targets.box[n].area()).key("iscrowd").integer(0);
         json.key("score").number(targets.score[n]).key("weight").number(targets.weight[n]);
         if (!targets.existence.empty()) json.key("existence").number(targets.existence[n]);
+        if (!targets.located.empty()) json.key("located").number(targets.located[n]);
         if (!targets.box_std.empty()) {
           json.key("box_std").begin_array();
           for (const double std : targets.box_std[n]) json.number(std);
@@ -502,6 +504,7 @@ Targets parse_targets(std::istream& in, const std::string& name, const CrowdData
       json.fail_value("expected a weight of at least 0, found " + shortest_decimal(found.weight.back()));
     }
     if (record.existence) found.existence.push_back(*record.existence);
+    if (record.located) found.located.push_back(*record.located);
     if (!record.box_std.empty()) {
       if (record.box_std.size() != 4) {
         json.fail_value("expected 4 numbers in box_std, found " + std::to_string(record.box_std.size()));
@@ -530,6 +533,7 @@ Targets parse_targets(std::istream& in, const std::string& name, const CrowdData
   out.weight = arranged(found.weight, order);
   out.class_probs = arranged(found.class_probs, order, classes);
   if (found.existence.size() == image.size()) out.existence = arranged(found.existence, order);
+  if (found.located.size() == image.size()) out.located = arranged(found.located, order);
   if (found.box_std.size() == image.size()) out.box_std = arranged(found.box_std, order);
   out.begin = begin_of(image, data.images.size());
   return out;

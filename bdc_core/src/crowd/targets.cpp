@@ -45,6 +45,7 @@ void append_image(const Targets& from, std::size_t image, Targets& to) {
   copy(from.weight, first, last, to.weight);
   copy(from.score, first, last, to.score);
   copy(from.existence, first, last, to.existence);
+  copy(from.located, first, last, to.located);
   copy(from.box_std, first, last, to.box_std);
   to.begin.push_back(to.box.size());
 }

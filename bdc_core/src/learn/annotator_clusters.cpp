@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "bdc/learn/annotator_figures.h"
+
 namespace bdc {
 namespace {
 
@@ -20,7 +22,8 @@ Estimate logit(double a, double b) {
 }
 
 Estimate recall(const AnnotatorPosteriors& p, std::size_t k) {
-  return logit(p.recall_prior.a + p.annotators[k].found, p.recall_prior.b + p.annotators[k].missed);
+  const AnnotatorEvidence& e = p.annotators[k];
+  return logit(p.recall_prior.a + e.found - e.loose, p.recall_prior.b + e.missed + e.loose);
 }
 
 Estimate spurious(const AnnotatorPosteriors& p, std::size_t k) {
@@ -62,7 +65,7 @@ AnnotatorFeatures annotator_features(const AnnotatorPosteriors& posteriors) {
   AnnotatorFeatures out;
   out.dims = columns.size();
   for (std::size_t k = 0; k < posteriors.annotators.size(); ++k) {
-    if (posteriors.annotators[k].images > 0 || posteriors.annotators[k].annotations > 0) out.annotator.push_back(k);
+    if (quality_figure(posteriors, k).determined) out.annotator.push_back(k);
   }
   const std::size_t n = out.annotator.size();
   out.value.resize(n * out.dims);

@@ -37,6 +37,9 @@ void add_evidence(AnnotatorEvidence& to, const AnnotatorEvidence& from) {
   to.annotations += from.annotations;
   to.box.merge(from.box);
   to.found += from.found;
+  to.loose += from.loose;
+  to.found_doubt += from.found_doubt;
+  to.missed_doubt += from.missed_doubt;
   to.missed += from.missed;
   to.spurious += from.spurious;
 }
@@ -135,7 +138,8 @@ bool same_priors(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b) {
          a.box_mean_limit == b.box_mean_limit && a.confusion_prior.diagonal == b.confusion_prior.diagonal &&
          a.confusion_prior.off_diagonal == b.confusion_prior.off_diagonal && a.has_existence == b.has_existence &&
          a.recall_prior.a == b.recall_prior.a && a.recall_prior.b == b.recall_prior.b &&
-         a.spurious_prior.shape == b.spurious_prior.shape && a.spurious_prior.rate == b.spurious_prior.rate;
+         a.spurious_prior.shape == b.spurious_prior.shape && a.spurious_prior.rate == b.spurious_prior.rate &&
+         a.accuracy_prior.a == b.accuracy_prior.a && a.accuracy_prior.b == b.accuracy_prior.b;
 }
 
 }  // namespace
@@ -155,6 +159,7 @@ double AnnotatorPosteriors::alpha(std::size_t k, std::size_t true_class, std::si
 
 double AnnotatorPosteriors::accuracy(std::size_t k) const {
   const std::size_t J = classes.size();
+  if (J == 1) return 1;
   const double prior_row = confusion_prior.diagonal + static_cast<double>(J - 1) * confusion_prior.off_diagonal;
   std::vector<double> met(J, 0.0), right(J, 0.0);
   for (std::size_t c = confusion.begin[k]; c < confusion.begin[k + 1]; ++c) {
@@ -163,6 +168,10 @@ double AnnotatorPosteriors::accuracy(std::size_t k) const {
     right[given] = confusion.value[c * J + given];
   }
   double total = 0, expected = 0;
+  if (accuracy_prior.a > 0) {
+    for (std::size_t j = 0; j < J; ++j) total += met[j], expected += right[j];
+    return (accuracy_prior.a + expected) / (accuracy_prior.a + accuracy_prior.b + total);
+  }
   for (std::size_t j = 0; j < J; ++j) {
     total += met[j];
     expected += met[j] * (confusion_prior.diagonal + right[j]) / (prior_row + met[j]);
@@ -172,7 +181,7 @@ double AnnotatorPosteriors::accuracy(std::size_t k) const {
 
 double AnnotatorPosteriors::mean_recall(std::size_t k) const {
   const AnnotatorEvidence& e = annotators[k];
-  return (recall_prior.a + e.found) / (recall_prior.a + recall_prior.b + e.found + e.missed);
+  return (recall_prior.a + e.found - e.loose) / (recall_prior.a + recall_prior.b + e.found + e.missed);
 }
 
 double AnnotatorPosteriors::mean_spurious_per_image(std::size_t k) const {
@@ -229,6 +238,12 @@ AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosterior
     append_columns(columns, result.confusion);
   }
   return result;
+}
+
+void set_figure_priors(AnnotatorPosteriors& p) {
+  p.recall_prior = {1, 1};
+  p.spurious_prior = {0.5, 1};
+  p.accuracy_prior = {1, 1};
 }
 
 void require_profile(const AnnotatorPosteriors& prior, const std::string& profile) {

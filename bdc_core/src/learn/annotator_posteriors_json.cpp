@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "bdc/base/error.h"
 #include "bdc/base/text.h"
+#include "bdc/learn/annotator_figures.h"
 #include "bdc/learn/annotator_posteriors.h"
 #include "bdc/learn/learners.h"
 
@@ -18,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "bdc_annotators";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;  // 1 had no intervals, no doubt and no box that was found in the wrong place
 constexpr double kSmallestCount = 1e-6;
 constexpr double kLargestNumber = 1e15;  // sums and squares of such numbers stay finite, and so do sums of many files
 constexpr std::size_t kMostClasses = 100000;
@@ -112,6 +113,29 @@ class Place {
   std::string path_;
 };
 
+json figure_json(const Figure& f) {
+  return {{"mean", f.determined ? json(f.mean) : json(nullptr)}, {"low", f.low}, {"high", f.high}};
+}
+
+json figures_json(const std::array<Figure, 4>& figures) {
+  json out = json::array();
+  for (const Figure& f : figures) out.push_back(figure_json(f));
+  return out;
+}
+
+/// For readers who want figures, not sums; never read back.
+json summary_of(const AnnotatorPosteriors& p, std::size_t k) {
+  json out = {{"box_mean", figures_json(bias_figures(p, k))},
+              {"box_std", figures_json(noise_figures(p, k))},
+              {"quality", figure_json(quality_figure(p, k))}};
+  if (p.classes.size() > 1) out["accuracy"] = figure_json(accuracy_figure(p, k));
+  if (p.has_existence) {
+    out["recall"] = figure_json(recall_figure(p, k));
+    out["spurious_per_image"] = figure_json(spurious_figure(p, k));
+  }
+  return out;
+}
+
 /// One annotator with confusion entries as they stand in the file; class indices are checked once classes are known.
 struct RawAnnotator {
   AnnotatorEvidence evidence;
@@ -150,6 +174,12 @@ RawAnnotator read_annotator(const Place& place) {
     e.missed = existence.member("missed").number(0);
     e.spurious = existence.member("spurious").number(0);
     e.judged = existence.has("images") ? existence.member("images").number(0) : e.images;
+    if (existence.has("loose")) {
+      e.loose = existence.member("loose").number(0);
+      if (e.loose > e.found * (1 + 1e-9)) existence.member("loose").fail("at most the number of objects found");
+      e.found_doubt = existence.member("found_doubt").number(0);
+      e.missed_doubt = existence.member("missed_doubt").number(0);
+    }
   }
   return raw;
 }
@@ -170,6 +200,10 @@ void read_priors(const Place& root, AnnotatorPosteriors& result) {
                            priors.member("recall").member("b").positive()};
     result.spurious_prior = {priors.member("spurious").member("shape").positive(),
                              priors.member("spurious").member("rate").positive()};
+  }
+  if (priors.has("accuracy")) {
+    result.accuracy_prior = {priors.member("accuracy").member("a").positive(),
+                             priors.member("accuracy").member("b").positive()};
   }
 }
 
@@ -245,6 +279,7 @@ void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& p)
     priors["recall"] = {{"a", p.recall_prior.a}, {"b", p.recall_prior.b}};
     priors["spurious"] = {{"shape", p.spurious_prior.shape}, {"rate", p.spurious_prior.rate}};
   }
+  if (p.accuracy_prior.a > 0) priors["accuracy"] = {{"a", p.accuracy_prior.a}, {"b", p.accuracy_prior.b}};
   json classes = json::array();
   for (const ClassRecord& c : p.classes) classes.push_back({{"id", id_to_json(c.id)}, {"name", c.name}});
   const auto text = [](const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); };
@@ -260,10 +295,7 @@ void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& p)
         if (count >= kSmallestCount) confusion.push_back({j, p.confusion.label[c], count});
       }
     }
-    const BoxPosterior box = p.box(k);
-    std::array<double, 4> box_std{};
-    for (std::size_t i = 0; i < 4; ++i) box_std[i] = std::sqrt(box.beta[packed(i, i)] / box.upsilon);
-    json summary = {{"box_mean", box.mean}, {"box_std", box_std}, {"accuracy", p.accuracy(k)}};
+    json summary = summary_of(p, k);
     json annotator = {
         {"id", id_to_json(e.id)},
         {"name", e.name},
@@ -272,10 +304,13 @@ void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& p)
         {"box", {{"count", e.box.count}, {"deviation_sum", e.box.sum}, {"deviation_products", e.box.cross}}},
         {"confusion", std::move(confusion)}};
     if (p.has_existence) {
-      annotator["existence"] = {
-          {"images", e.judged}, {"found", e.found}, {"missed", e.missed}, {"spurious", e.spurious}};
-      summary["recall"] = p.mean_recall(k);
-      summary["spurious_per_image"] = p.mean_spurious_per_image(k);
+      annotator["existence"] = {{"images", e.judged},
+                                {"found", e.found},
+                                {"missed", e.missed},
+                                {"spurious", e.spurious},
+                                {"loose", e.loose},
+                                {"found_doubt", e.found_doubt},
+                                {"missed_doubt", e.missed_doubt}};
     }
     annotator["summary"] = std::move(summary);
     out << (k == 0 ? "\n" : ",\n") << text(annotator);
@@ -295,8 +330,9 @@ AnnotatorPosteriors read_annotator_posteriors(std::istream& in, const std::strin
                                                 : shown(root["format"])) +
                     "; expected a file that `aggregate --annotators` wrote");
   }
-  if (root.contains("version") && root["version"] != kVersion) {
-    place.member("version").fail("1, the only version that this program reads");
+  const bool is_old = root.contains("version") && root["version"] == 1;
+  if (root.contains("version") && root["version"] != kVersion && !is_old) {
+    place.member("version").fail("1 or 2, the versions that this program reads");
   }
   static_cast<void>(place.member("version"));
   if (!wrong.empty()) throw DataError(wrong);
@@ -306,6 +342,7 @@ AnnotatorPosteriors read_annotator_posteriors(std::istream& in, const std::strin
   result.source = source;
   result.profile = known_profile(place.member("profile"));
   read_priors(place, result);
+  if (is_old && result.has_existence) set_figure_priors(result);
   const Place classes = place.member("classes");
   if (classes.size() > kMostClasses) classes.fail("at most " + std::to_string(kMostClasses) + " classes");
   for (std::size_t j = 0; j < classes.size(); ++j) {

@@ -52,7 +52,8 @@ TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& cro
                     std::to_string(evaluated.size()) + " flags of which to evaluate");
   }
   const std::vector<double>& existence = targets.existence.empty() ? targets.score : targets.existence;
-  std::vector<double> class_confidence, existence_confidence;
+  const std::vector<double>& located = targets.located.empty() ? existence : targets.located;
+  std::vector<double> class_confidence, existence_confidence, located_confidence;
   std::vector<char> class_correct, existence_correct;
   std::vector<std::size_t> order;
   std::vector<char> taken;
@@ -83,6 +84,7 @@ TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& cro
       }
       if (best == end && on_crowd) continue;
       existence_confidence.push_back(std::clamp(existence[t], 0.0, 1.0));
+      located_confidence.push_back(std::clamp(located[t], 0.0, 1.0));
       existence_correct.push_back(best != end);
       if (best == end) continue;
       taken[best - first] = 1;
@@ -91,7 +93,8 @@ TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& cro
       class_correct.push_back(label == crowd.truth[best].label);
     }
   }
-  return {calibrate(class_confidence, class_correct, bins), calibrate(existence_confidence, existence_correct, bins)};
+  return {calibrate(class_confidence, class_correct, bins), calibrate(existence_confidence, existence_correct, bins),
+          calibrate(located_confidence, existence_correct, bins)};
 }
 
 }  // namespace bdc

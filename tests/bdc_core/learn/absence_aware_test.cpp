@@ -175,10 +175,13 @@ TEST_P(RandomCrowds, NoUpdateLowersTheBound) {
   options.observer = [&](AbsenceAwareUpdate update, double bound) {
     updates.insert(update);
     ASSERT_TRUE(std::isfinite(bound));
+    // Who errs alike is found once; from then on a weighted likelihood is bounded, another quantity.
+    if (update == AbsenceAwareUpdate::dependence) last = -std::numeric_limits<double>::infinity();
     EXPECT_GE(bound, last - 1e-9 * std::abs(bound)) << "update " << static_cast<int>(update) << ", seed " << seed;
     last = bound;
   };
   const AbsenceAwareResult result = run_absence_aware(scene.crowd, predictions, options);
+  updates.erase(AbsenceAwareUpdate::dependence);
   EXPECT_EQ(updates.size(), 5U);
   EXPECT_GT(result.bound.back(), result.bound.front());
   expect_sane(result, images);

@@ -76,9 +76,11 @@ TEST(AnnotatorPosteriors, AHandWrittenFileIsRead) {
   EXPECT_TRUE(p.annotators[1].id.is_integer);
   EXPECT_EQ(p.annotators[1].images, 3);
   EXPECT_EQ(p.annotators[1].judged, 0);
-  EXPECT_NEAR(p.mean_recall(0), (8 + 10.5) / (10 + 11.5), 1e-12);
-  EXPECT_NEAR(p.mean_spurious_per_image(0), 1.5 / 15, 1e-12);
-  EXPECT_NEAR(p.mean_spurious_per_image(1), 1.0 / 3, 1e-12);
+  // A file of the first version: its figures are told as those of today's files are, whatever its priors were.
+  EXPECT_NEAR(p.mean_recall(0), (1 + 10.5) / (2 + 11.5), 1e-12);
+  EXPECT_NEAR(p.mean_spurious_per_image(0), 1.0 / 13, 1e-12);
+  EXPECT_NEAR(p.mean_spurious_per_image(1), 0.5, 1e-12);
+  EXPECT_NEAR(p.accuracy(0), (1 + 10.25) / (2 + 10.5), 1e-12);
   EXPECT_NEAR(p.alpha(0, 1, 0), 0.35, 1e-12);
   EXPECT_NEAR(p.box(0).mean[1], -0.2 / 20.5, 1e-12);
 }
@@ -275,8 +277,8 @@ TEST(AnnotatorPosteriors, BrokenFilesSayWhatIsWrongAndWhere) {
   const Broken variants[] = {
       {"/format", "something", "/format: expected \"bdc_annotators\""},
       {"/format", json::object(), "/format: expected \"bdc_annotators\", found an object"},
-      {"/version", 2, "/version: expected 1, the only version that this program reads, found 2"},
-      {"/version", "1", "/version: expected 1, the only version that this program reads, found \"1\""},
+      {"/version", 3, "/version: expected 1 or 2, the versions that this program reads, found 3"},
+      {"/version", "1", "/version: expected 1 or 2, the versions that this program reads, found \"1\""},
       {"/profile", 7, "/profile: expected a string, found 7"},
       {"/profile", "papre", "/profile: expected one of absence_aware, "},
       {"/priors/recall/a", 0, "/priors/recall/a: expected a positive number, found 0"},

@@ -17,7 +17,7 @@ namespace bdc {
 /// centred, divided by its spread over annotators and multiplied by its reliability, 1 - (mean posterior variance) /
 /// (variance over annotators), at least 0: what the data say little about counts little.
 struct AnnotatorFeatures {
-  std::vector<std::size_t> annotator;  ///< indices of the annotators with evidence, ascending
+  std::vector<std::size_t> annotator;  ///< indices of the annotators whose quality is determined, ascending
   std::size_t dims = 0;
   std::vector<double> value;  ///< annotators x dims
 };
@@ -28,7 +28,7 @@ struct AnnotatorClusters {
   static constexpr std::int32_t none = -1;
   std::size_t k = 0;
   std::size_t asked = 0;              ///< the k that was asked for; 0: chosen
-  std::vector<std::int32_t> cluster;  ///< one per annotator; none: no evidence. Groups: best mean quality first
+  std::vector<std::int32_t> cluster;  ///< one per annotator; none: undetermined. Groups: best mean quality first
   double silhouette = 0;
 };
 

@@ -28,8 +28,11 @@ struct AnnotatorEvidence {
   double annotations = 0;  ///< boxes drawn
   BoxErrorSums box;        ///< errors of the boxes that were tied to an object
   double found = 0;        ///< objects that were there and drawn
+  double loose = 0;        ///< of these, objects drawn with a box that overlaps the consensus by less than half
   double missed = 0;       ///< objects that were there and not drawn
   double spurious = 0;     ///< boxes drawn where nothing was
+  /// How much found and missed hang on boxes that may be objects or not: sums of probability x (1 - probability).
+  double found_doubt = 0, missed_doubt = 0;
 };
 
 /// What we believe of every annotator: priors, and the evidence of one project (or, merged, of several) that turns them
@@ -44,7 +47,8 @@ struct AnnotatorPosteriors {
   ConfusionPrior confusion_prior;
   bool has_existence = false;  ///< found, missed and spurious are meaningful
   BetaPrior recall_prior;
-  GammaPrior spurious_prior;  ///< spurious boxes per image
+  GammaPrior spurious_prior;       ///< spurious boxes per image
+  BetaPrior accuracy_prior{0, 0};  ///< of the share of right classes over all classes; 0: row by row, confusion_prior
 
   std::vector<ClassRecord> classes;
   std::vector<AnnotatorEvidence> annotators;
@@ -55,8 +59,9 @@ struct AnnotatorPosteriors {
   /// alpha_jl: prior plus counts.
   [[nodiscard]] double alpha(std::size_t k, std::size_t true_class, std::size_t given_class) const;
   /// Probability that a box of a true class j, drawn at random from the classes in proportion to how often the
-  /// annotator met them, is given class j; with no evidence, the prior's diagonal share.
+  /// annotator met them, is given class j; with no evidence, the prior's share. 1 with one class.
   [[nodiscard]] double accuracy(std::size_t k) const;
+  /// Of objects drawn with a box in the right place (see loose).
   [[nodiscard]] double mean_recall(std::size_t k) const;
   [[nodiscard]] double mean_spurious_per_image(std::size_t k) const;
 
@@ -70,6 +75,9 @@ struct AnnotatorPosteriors {
 /// class that one side does not have gets no counts from it). The priors are settings, not evidence: they stay as they
 /// are, and like the profile they must be equal. Throws DataError, naming both sources, otherwise.
 [[nodiscard]] AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b);
+
+/// The priors of the figures about a person, the same for every crowd: weak, so that a figure is what was counted.
+void set_figure_priors(AnnotatorPosteriors& posteriors);
 
 /// Throws DataError, naming the source, unless the profile is this one.
 void require_profile(const AnnotatorPosteriors& prior, const std::string& profile);
@@ -87,8 +95,8 @@ struct Alignment {
 [[nodiscard]] AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const CrowdData& crowd,
                                                Alignment* how = nullptr);
 
-/// Versioned JSON ("format": "bdc_annotators", "version": 1). Expected confusion counts below one millionth are left
-/// out.
+/// Versioned JSON ("format": "bdc_annotators", "version": 2), with every figure of annotator_figures.h as a summary.
+/// Expected confusion counts below one millionth are left out. Version 1 is read as well.
 void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& posteriors);
 
 /// Throws DataError with `source` (a file's name), the JSON path of what is wrong, what was expected and what was

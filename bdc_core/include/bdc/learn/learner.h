@@ -13,6 +13,7 @@
 #include "bdc/crowd/predictions.h"
 #include "bdc/crowd/targets.h"
 #include "bdc/learn/annotator_posteriors.h"
+#include "bdc/learn/dependence.h"
 
 namespace bdc {
 
@@ -36,6 +37,7 @@ struct FitInput {
 struct FitResult {
   Targets targets;
   std::optional<AnnotatorPosteriors> posteriors;  ///< of learners that learn annotators
+  std::optional<Dependence> dependence;           ///< of learners that ask who errs alike, when somebody does
   std::vector<double> bound;                      ///< lower bound after each round; empty for learners without one
   int rounds = 0;
   bool converged = true;

@@ -33,6 +33,9 @@ struct TargetCalibration {
       classes;  ///< largest class probability against "the class is the true one", over targets tied to an object
   Calibration
       existence;  ///< existence (where the method has none: score) against "an object is there", over all targets
+  /// `located` (where the method has none: the same as existence) against "an object is there, overlapping by
+  /// match_iou".
+  Calibration located;
 };
 
 /// Targets are tied to objects of any class, best existence first, by the largest IoU of at least match_iou among the

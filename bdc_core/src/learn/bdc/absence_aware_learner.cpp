@@ -24,10 +24,11 @@ void archive_beliefs(Archive& state, Beliefs& b) {
   auto& p = b.priors;
   state(p.precision_shape), state(p.precision_rate), state(p.bias_strength);
   state(p.recall_a), state(p.recall_b), state(p.spurious_shape), state(p.spurious_rate);
+  state(p.object_share);
   state(p.right_strength), state(p.wrong_strength), state(p.wrong_share);
   state(p.tail), state(p.size_power), state(p.reference_size);
+  state(b.dependent_begin), state(b.dependent_on), state(b.dependent_share);
   state(b.source), state(b.log_confusion.value), state(b.class_weight), state(b.log_class);
-  state(b.rate_shape), state(b.rate_rate), state(b.log_rate);
   state(b.real_weight), state(b.spurious_weight), state(b.log_real_level), state(b.log_spurious_level);
 }
 
@@ -51,11 +52,13 @@ AbsenceAwareBeliefs with_new_detector(const CrowdData& crowd, const AbsenceAware
   AbsenceAwareBeliefs b = initial_beliefs(crowd, true);
   b.corroborated = learnt.corroborated;
   b.priors = learnt.priors;
+  b.dependent_begin = learnt.dependent_begin;
+  b.dependent_on = learnt.dependent_on;
+  b.dependent_share = learnt.dependent_share;
+  if (!b.dependent_begin.empty()) b.dependent_begin.push_back(b.dependent_on.size());  // the detector
   std::copy(learnt.source.begin(), learnt.source.end(), b.source.begin());
   std::copy(learnt.log_confusion.value.begin(), learnt.log_confusion.value.end(), b.log_confusion.value.begin());
   b.class_weight = learnt.class_weight;
-  b.rate_shape = learnt.rate_shape;
-  b.rate_rate = learnt.rate_rate;
   SourceBelief& detector = b.source.back();
   detector.recall_a = 1;
   detector.recall_b = 19;
@@ -195,6 +198,12 @@ FitResult AbsenceAwareLearner::fit(const FitInput& input) {
         "missed or invented objects from real ones, so "
         "boxes in such images keep a fixed probability of being real");
   }
+  if (fit.dependence.one_voice) {
+    result.warnings.push_back(
+        "nearly all who can be compared err alike, as people do who copy from each other: their agreement proves "
+        "little, and nobody independent is there to set them right");
+  }
+  if (!fit.dependence.pairs.empty()) result.dependence = std::move(fit.dependence);
   result.posteriors = absence_aware::to_posteriors(*input.crowd, std::move(fit.evidence));
   return result;
 }

@@ -189,6 +189,7 @@ Json summary(const Work& work, const FitResult& result, const Agreement& agreeme
     out["AP75"] = judged.stats[2];
     out["class_calibration_error"] = calibration.classes.expected_error;
     out["existence_calibration_error"] = calibration.existence.expected_error;
+    out["located_calibration_error"] = calibration.located.expected_error;
   }
   return out;
 }
@@ -211,7 +212,8 @@ void print_summary(const Json& s) {
   if (s.contains("AP")) {
     std::cout << "against the truth: AP50 " << percent(s["AP50"]) << ", AP75 " << percent(s["AP75"]) << ", AP "
               << percent(s["AP"]) << "; calibration error " << percent(s["class_calibration_error"]) << " % (classes), "
-              << percent(s["existence_calibration_error"]) << " % (existence)\n";
+              << percent(s["existence_calibration_error"]) << " % (existence), "
+              << percent(s["located_calibration_error"]) << " % (located)\n";
   }
 }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <tuple>
 
 #include "bdc/base/table.h"
 #include "bdc/base/text.h"
 #include "bdc/learn/annotator_clusters.h"
+#include "bdc/learn/annotator_figures.h"
 #include "bdc/learn/learners.h"
 
 namespace bdc::host {
@@ -23,38 +25,58 @@ bool has_box_errors(const AnnotatorPosteriors& posteriors) {
 }  // namespace
 
 std::vector<std::size_t> annotators_by_quality(const AnnotatorPosteriors& posteriors) {
-  std::vector<std::pair<double, std::size_t>> ranked;
+  std::vector<std::tuple<bool, double, std::size_t>> ranked;
   for (std::size_t k = 0; k < posteriors.annotators.size(); ++k) {
-    if (posteriors.annotators[k].images > 0) ranked.emplace_back(-annotator_quality(posteriors, k), k);
+    if (!(posteriors.annotators[k].images > 0)) continue;
+    const Figure quality = quality_figure(posteriors, k);
+    ranked.emplace_back(!quality.determined, quality.determined ? -quality.mean : 0.0, k);
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::size_t> out;
-  for (const auto& [quality, k] : ranked) out.push_back(k);
+  for (const auto& entry : ranked) out.push_back(std::get<2>(entry));
   return out;
 }
 
 void print_annotators(std::ostream& out, const AnnotatorPosteriors& posteriors, std::size_t ends) {
   const auto order = annotators_by_quality(posteriors);
-  Table table({"annotator", "images", "boxes", "quality", "recall", "spurious/image", "class accuracy", "box noise"});
-  for (std::size_t c = 1; c < 8; ++c) table.align_right(c);
+  std::vector<std::pair<std::string, Figure (*)(const AnnotatorPosteriors&, std::size_t)>> columns;
+  columns.emplace_back("quality", quality_figure);
+  if (posteriors.has_existence) {
+    columns.emplace_back("recall", recall_figure);
+    columns.emplace_back("spurious/image", spurious_figure);
+  }
+  if (posteriors.classes.size() > 1) columns.emplace_back("class accuracy", accuracy_figure);
+  if (has_box_errors(posteriors)) columns.emplace_back("box noise", box_noise_figure);
+  std::vector<std::string> headings{"annotator", "images", "boxes"};
+  for (const auto& column : columns) headings.push_back(column.first);
+  Table table(headings);
+  for (std::size_t c = 1; c < headings.size(); ++c) table.align_right(c);
   const auto row = [&](std::size_t k) {
     const auto& a = posteriors.annotators[k];
-    const double noise = box_noise(posteriors, k);
-    const auto known = [&](double value) { return posteriors.has_existence ? fixed(value, 3) : std::string("-"); };
-    table.add({who(a), fixed(a.images, 0), fixed(a.annotations, 0), fixed(annotator_quality(posteriors, k), 3),
-               known(posteriors.mean_recall(k)), known(posteriors.mean_spurious_per_image(k)),
-               fixed(posteriors.accuracy(k), 3), has_box_errors(posteriors) ? fixed(noise, 3) : "-"});
+    std::vector<std::string> cells{who(a), fixed(a.images, 0), fixed(a.annotations, 0)};
+    for (const auto& column : columns) cells.push_back(figure_text(column.second(posteriors, k)));
+    table.add(cells);
   };
   const bool all = ends == 0 || order.size() <= 2 * ends + 1;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (all || i < ends || i + ends >= order.size()) row(order[i]);
     if (!all && i == ends) {
-      table.add({"... " + std::to_string(order.size() - 2 * ends) + " more", "", "", "", "", "", "", ""});
+      std::vector<std::string> cells(headings.size());
+      cells[0] = "... " + std::to_string(order.size() - 2 * ends) + " more";
+      table.add(cells);
     }
   }
   table.print(out);
+  const auto count = [](std::size_t n) { return std::to_string(n) + (n == 1 ? " annotator" : " annotators"); };
+  const auto unknown = static_cast<std::size_t>(std::count_if(
+      order.begin(), order.end(), [&](std::size_t k) { return !quality_figure(posteriors, k).determined; }));
+  if (!order.empty()) out << "in brackets: the interval that holds the figure with a probability of 90 %\n";
+  if (unknown > 0) {
+    out << "the labels do not tell the quality of " << count(unknown)
+        << ": nothing was there to find in the images they saw, or nobody to compare them with\n";
+  }
   const auto silent = posteriors.annotators.size() - order.size();
-  if (silent > 0) out << silent << (silent == 1 ? " annotator" : " annotators") << " saw no image\n";
+  if (silent > 0) out << count(silent) << " saw no image\n";
 }
 
 void print_simulated(std::ostream& out, const AnnotatorPosteriors& posteriors,

@@ -9,7 +9,7 @@
 
 namespace bdc::host {
 
-/// Annotators with at least one image, best first (annotator_quality).
+/// Annotators with at least one image, best first (quality_figure), those whose quality is not determined last.
 [[nodiscard]] std::vector<std::size_t> annotators_by_quality(const AnnotatorPosteriors& posteriors);
 
 /// A table of the first and last `ends` annotators by quality (all when there are few, or when `ends` is 0).

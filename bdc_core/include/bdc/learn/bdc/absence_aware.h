@@ -12,6 +12,7 @@
 #include "bdc/crowd/predictions.h"
 #include "bdc/crowd/targets.h"
 #include "bdc/learn/bdc/confusion.h"
+#include "bdc/learn/dependence.h"
 
 /// The profile `absence_aware`: one probabilistic model of who draws what, where and with which class, fitted by
 /// maximising one lower bound. docs/method.md states the model, the bound and why no update lowers it.
@@ -25,13 +26,22 @@ namespace bdc {
 /// Levels of a detector's score that the model tells apart: [0, 0.1), ..., [0.9, 1].
 inline constexpr std::size_t kScoreLevels = 10;
 
+/// Object rates (objects per image) that the model tells apart: 0.03 * 1.6^m.
+inline constexpr std::size_t kObjectRates = 18;
+
+/// A box is where the object is when their intersection over union is at least this.
+inline constexpr double kLocatedIou = 0.5;
+
 /// See AbsenceAwareBeliefs::corroborated.
 inline constexpr double kLoneBoxIsReal = 0.8;
 
 /// What was counted of one source: sums over images, so evidence of shards adds. Expected counts, hence fractions.
 struct SourceEvidence {
-  double images = 0;               ///< images the source saw and that tell of existence (Beliefs::corroborated)
-  double found = 0;                ///< objects that were there and drawn
+  double images = 0;  ///< looks that tell of existence: not at blank images, nor at lone ones
+  double found = 0;   ///< objects that were there and drawn
+  double loose = 0;   ///< of these, those whose box overlaps the consensus by less than kLocatedIou
+  /// Sums of existence x (1 - existence) over the candidates drawn, and over those seen and not drawn.
+  double found_doubt = 0, missed_doubt = 0;
   double missed = 0;               ///< objects that were there and not drawn
   double spurious = 0;             ///< boxes drawn where nothing was
   double boxes = 0;                ///< boxes that were objects; unlike found, images nobody else saw count too
@@ -45,23 +55,31 @@ struct SourceEvidence {
 /// Everything the sources' posteriors need to know of the images.
 struct AbsenceAwareEvidence {
   std::vector<SourceEvidence> source;
-  ConfusionColumns confusion;       ///< expected counts (source, true class, given class)
-  std::vector<double> class_count;  ///< J, expected objects of each class
-  double objects = 0;               ///< expected objects, the ones nobody drew included
-  double images = 0;
+  ConfusionColumns confusion;                      ///< expected counts (source, true class, given class)
+  std::vector<double> class_count;                 ///< J, expected objects of each class
+  double images = 0;                               ///< images that are not lone and that somebody saw who ever draws
+  std::array<double, kObjectRates> rate_images{};  ///< of these, how many have each object rate
   double image_bound = 0;  ///< the images' part of the bound; filled by consensus_of_image alone
   std::array<double, kScoreLevels> real_level{}, spurious_level{};  ///< the detector's boxes by score
   /// Throws std::invalid_argument unless both have the same sources, classes and confusion columns.
   void merge(const AbsenceAwareEvidence& other);
 };
 
+/// Equal probabilities.
+[[nodiscard]] constexpr std::array<double, kObjectRates> even_shares() {
+  std::array<double, kObjectRates> out{};
+  for (double& share : out) share = 1.0 / static_cast<double>(kObjectRates);
+  return out;
+}
+
 /// Priors shared by all sources. They are fitted to the crowd (empirical Bayes), so these values are only a start.
 struct AbsenceAwarePriors {
   std::array<double, 4> precision_shape{2, 2, 2, 2};  ///< Gamma prior of an edge's precision
   std::array<double, 4> precision_rate{0.0288, 0.0288, 0.0288, 0.0288};
-  std::array<double, 4> bias_strength{10, 10, 10, 10};  ///< bias ~ N(0, 1 / (strength * precision))
-  double recall_a = 8, recall_b = 2;                    ///< Beta prior of the recall
-  double spurious_shape = 1, spurious_rate = 3;         ///< Gamma prior of spurious boxes per image
+  std::array<double, 4> bias_strength{10, 10, 10, 10};            ///< bias ~ N(0, 1 / (strength * precision))
+  double recall_a = 8, recall_b = 2;                              ///< Beta prior of the recall
+  double spurious_shape = 1, spurious_rate = 3;                   ///< Gamma prior of spurious boxes per image
+  std::array<double, kObjectRates> object_share = even_shares();  ///< of images, by object rate
   double right_strength = 1.5,
          wrong_strength = 1;                   ///< typical Dirichlet weight of the right class and of all the wrong
   std::vector<double> wrong_share;             ///< J x J: how the wrong weight of a true class is spread; rows sum to 1
@@ -73,6 +91,7 @@ struct AbsenceAwarePriors {
 /// Posterior of one source.
 struct SourceBelief {
   bool active = false;                           ///< saw at least one image (or has evidence from before)
+  bool draws = false;                            ///< drew at least one box, here or before
   std::array<double, 4> shape{}, rate{};         ///< precision of an edge ~ Gamma(shape, rate)
   std::array<double, 4> bias{}, bias_count{};    ///< bias | precision ~ N(bias, 1 / (bias_count * precision))
   double recall_a = 1, recall_b = 1;             ///< Beta
@@ -92,21 +111,25 @@ struct AbsenceAwareBeliefs {
   bool has_detector = false;
   /// Whether at least half of the looks at images were at images that another source saw too; looks of sources that
   /// never drew anything do not count, for they can confirm nothing. If not, nothing can tell objects from inventions:
-  /// then a box in an image that one such source saw is real with the fixed probability kLoneBoxIsReal, and such images
-  /// say nothing of recall, spurious rate and object rate.
+  /// then a box in an image that one such source saw is real with exactly the probability kLoneBoxIsReal, and such
+  /// images say nothing of recall, spurious rate and object rate.
   bool corroborated = true;
   AbsenceAwarePriors priors;
   std::vector<SourceBelief> source;
+  /// Who errs alike (Dependence), by source: source k on dependent_on[dependent_begin[k] .. [k+1]); empty: nobody.
+  std::vector<std::size_t> dependent_begin;
+  std::vector<std::int32_t> dependent_on;
+  std::vector<double> dependent_share;
   ConfusionColumns log_confusion;                                     ///< E[ln pi_jl] of the columns in use
   std::vector<double> class_weight, log_class;                        ///< Dirichlet posterior and its E[ln]
-  double rate_shape = 2, rate_rate = 1, log_rate = 0;                 ///< objects per image ~ Gamma
   std::array<double, kScoreLevels> real_weight{}, spurious_weight{};  ///< Dirichlet posteriors
   std::array<double, kScoreLevels> log_real_level{}, log_spurious_level{};
   [[nodiscard]] std::size_t sources() const { return annotators + (has_detector ? 1U : 0U); }
 };
 
 /// The kinds of update. An observer gets the bound after each.
-enum class AbsenceAwareUpdate { partition, sources, shift, boxes, noise_shape };
+/// `dependence` sets what each look counts, once: it changes what is bounded, so the bound may jump there.
+enum class AbsenceAwareUpdate { partition, sources, shift, boxes, noise_shape, dependence };
 
 struct AbsenceAwareOptions {
   int max_rounds = 50;
@@ -123,12 +146,14 @@ struct AbsenceAwareOptions {
 };
 
 struct AbsenceAwareResult {
-  Targets targets;  ///< existence and box_std filled; weight = existence; score = existence * class * expected IoU
+  Targets
+      targets;  ///< existence, located and box_std filled; weight = existence; score = existence * class * expected IoU
   AbsenceAwareBeliefs beliefs;
   /// Of this crowd, prior_evidence not included. Edge errors are in widths and heights of the object here, whatever the
   /// noise scale, so that evidence of different crowds adds.
   AbsenceAwareEvidence evidence;
   std::vector<double> bound;  ///< after each round
+  Dependence dependence;      ///< of the sources, the detector included
   int rounds = 0;
   bool converged = false;
   std::size_t skipped_boxes = 0;  ///< annotations and predictions that were no valid boxes

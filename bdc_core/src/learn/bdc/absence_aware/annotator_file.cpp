@@ -17,8 +17,7 @@ void set_priors(AnnotatorPosteriors& p) {
   p.box_prior.full_covariance = false;
   p.confusion_prior = {3, 0.1};
   p.has_existence = true;
-  p.recall_prior = {start.recall_a, start.recall_b};
-  p.spurious_prior = {start.spurious_shape, start.spurious_rate};
+  set_figure_priors(p);
 }
 
 }  // namespace
@@ -36,6 +35,9 @@ AnnotatorPosteriors to_posteriors(const CrowdData& crowd, AbsenceAwareEvidence e
     a.name = crowd.annotators[k].name;
     a.judged = s.images;
     a.found = s.found;
+    a.loose = s.loose;
+    a.found_doubt = s.found_doubt;
+    a.missed_doubt = s.missed_doubt;
     a.missed = s.missed;
     a.spurious = s.spurious;
     // Outlier weights have mean 1 where the fit has converged, so the number of boxes stands for their sum.
@@ -63,6 +65,9 @@ AbsenceAwareEvidence to_evidence(const AnnotatorPosteriors& p) {
     SourceEvidence s;
     s.images = a.judged;
     s.found = a.found;
+    s.loose = a.loose;
+    s.found_doubt = a.found_doubt;
+    s.missed_doubt = a.missed_doubt;
     s.missed = a.missed;
     s.spurious = a.spurious;
     s.boxes = a.box.count;

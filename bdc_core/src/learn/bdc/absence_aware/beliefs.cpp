@@ -4,6 +4,7 @@
 
 #include "bdc/learn/bdc/absence_aware.h"
 #include "learn/bdc/absence_aware/image_state.h"
+#include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/source_update.h"
 
 namespace bdc {
@@ -94,10 +95,10 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector, c
     s.wrong_strength = b.priors.wrong_strength;
   }
   absence_aware::set_source_posteriors(nothing, b);
-  b.rate_shape = 2;  // until images were seen
-  b.rate_rate = 1;
-  absence_aware::set_expectations(b);
   absence_aware::set_confusion_posteriors(columns_in_use(crowd, has_detector, extra), b, 1);
+  for (std::size_t k = 0; k < b.source.size(); ++k) {
+    b.source[k].draws = b.log_confusion.begin[k + 1] > b.log_confusion.begin[k];
+  }
   b.corroborated = is_corroborated(crowd, b);
   return b;
 }
@@ -118,16 +119,14 @@ void update_beliefs(AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& ev
     beliefs.source[k].active = evidence.source[k].images > 0 || evidence.source[k].boxes > 0;
   }
   absence_aware::fit_source_priors(evidence.source, beliefs, threads);
+  absence_aware::set_object_rates(evidence.rate_images, beliefs.priors);
   absence_aware::set_source_posteriors(evidence, beliefs);
   absence_aware::fit_confusion_priors(evidence.confusion, beliefs, threads);
   absence_aware::set_confusion_posteriors(evidence.confusion, beliefs, threads);
 }
 
 double bound_of_evidence(const AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& evidence) {
-  std::vector<double> seen;
-  seen.reserve(evidence.source.size());
-  for (const SourceEvidence& s : evidence.source) seen.push_back(s.images);
-  return evidence.image_bound + absence_aware::global_bound(beliefs, seen, evidence.images);
+  return evidence.image_bound + absence_aware::global_bound(beliefs);
 }
 
 }  // namespace bdc

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace bdc::absence_aware {
 namespace {
@@ -10,6 +11,8 @@ constexpr double kLogTwoPiE = 2.8378770664093454836;
 /// Range of the logarithm of a width or height; centre uniform in the image, log-size uniform in a range this long.
 constexpr double kLogSizeRange = 5.0;
 constexpr int kSolveSteps = 4;
+/// Even boxes of one voice must agree a little to be put together.
+constexpr double kLeastVoices = 0.05;
 /// Class probabilities below this are set to 0: the bound loses less than J times this per candidate.
 constexpr double kSmallestProbability = 1e-10;
 /// Shares of a prediction's class vector below this are left out, here and in the evidence.
@@ -46,13 +49,21 @@ double median_of(std::vector<double>& values) {
 
 }  // namespace
 
+double log_all_miss(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
+  double sum = 0;
+  for (std::size_t n = 0; n < image.seen_by.size(); ++n) {
+    sum += image.weight_of_look(n) * beliefs.source[static_cast<std::size_t>(image.seen_by[n])].log_miss;
+  }
+  return sum;
+}
+
 double log_sum(double a, double b) {
   return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
 }
 
 CandidateModel::CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageItems& image)
     : beliefs_(beliefs), image_(image), tail_(beliefs.priors.tail), log_class_sum_(beliefs.classes) {
-  for (const std::int32_t k : image.seen_by) log_all_miss_ += beliefs.source[static_cast<std::size_t>(k)].log_miss;
+  log_all_miss_ = absence_aware::log_all_miss(beliefs, image);
   log_place_ = -std::log(image.width * image.height * kLogSizeRange * kLogSizeRange);
   const std::size_t J = beliefs.classes;
   std::size_t predictions = 0;
@@ -80,15 +91,16 @@ CandidateModel::CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageIt
 
 void CandidateModel::add_item_terms(const Item& item) {
   const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
-  ItemTerms t{4 * tail_.constant, log_place_ - std::log((item.edge[2] - item.edge[0]) * (item.edge[3] - item.edge[1])) -
-                                      std::log(static_cast<double>(beliefs_.classes))};
-  for (const double log_precision : s.log_precision) t.real += 0.5 * (log_precision - kLogTwoPi);
+  const double w = item.weight;
+  ItemTerms t{0, -w * std::log(static_cast<double>(beliefs_.classes)), 4 * tail_.constant,
+              log_place_ - std::log((item.edge[2] - item.edge[0]) * (item.edge[3] - item.edge[1]))};
+  for (const double log_precision : s.log_precision) t.edges += 0.5 * (log_precision - kLogTwoPi);
   if (!image_.lone) {
-    t.real += s.log_recall - s.log_miss;
-    t.spurious += s.log_spurious;
+    t.real += w * (s.log_recall - s.log_miss);
+    t.spurious += w * s.log_spurious;
     if (item.level >= 0) {
-      t.real += beliefs_.log_real_level[static_cast<std::size_t>(item.level)];
-      t.spurious += beliefs_.log_spurious_level[static_cast<std::size_t>(item.level)];
+      t.real += w * beliefs_.log_real_level[static_cast<std::size_t>(item.level)];
+      t.spurious += w * beliefs_.log_spurious_level[static_cast<std::size_t>(item.level)];
     }
   }
   terms_.push_back(t);
@@ -143,12 +155,26 @@ void CandidateModel::refine(Candidate& c, int steps) {
   evaluate(c, true);
 }
 
+// Members who err alike agree in place without proving much. That m boxes lie where one object would put them, against
+// lying anywhere, weighs location = (real place) - (spurious place). It counts by the members' independent voices
+// beyond the first, voices = (sum of their weights - 1) / (m - 1), and in full when all weights are 1. The box itself
+// is the same mean either way.
+void CandidateModel::set_voices(Candidate& c) const {
+  c.voices = 1;
+  if (image_.look_weight.size() == 0 || c.members.size() < 2) return;
+  double sum = 0;
+  for (const std::int32_t n : c.members) sum += image_.items[static_cast<std::size_t>(n)].weight;
+  c.voices = std::clamp((sum - 1) / static_cast<double>(c.members.size() - 1), kLeastVoices, 1.0);
+}
+
 void CandidateModel::evaluate(Candidate& c, bool outputs) {
   // Logarithm of the joint weight of "is an object" (real) and "every member is spurious".
-  double real = (image_.lone ? std::log(kLoneBoxIsReal) : beliefs_.log_rate + log_all_miss_) + log_place_ -
-                std::log(c.size[0] * c.size[1]);
-  double spurious = image_.lone ? std::log(1 - kLoneBoxIsReal) : 0.0;
-  for (std::size_t e = 0; e < 4; ++e) real += 0.5 * (kLogTwoPiE + std::log(c.variance[e]));
+  set_voices(c);
+  double real = image_.lone ? 0.0 : log_object_ + log_all_miss_;
+  // In a lone image nothing is known of existence; ImageState::occupied says it.
+  double spurious = image_.lone ? -std::numeric_limits<double>::infinity() : 0.0;
+  double location = log_place_ - std::log(c.size[0] * c.size[1]), anywhere = 0;
+  for (std::size_t e = 0; e < 4; ++e) location += 0.5 * (kLogTwoPiE + std::log(c.variance[e]));
   const std::size_t J = beliefs_.classes;
   std::copy(beliefs_.log_class.begin(), beliefs_.log_class.end(), log_class_sum_.begin());
   LogProduct tails;
@@ -162,11 +188,19 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
     const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
     real += own.real;
     spurious += own.spurious;
+    location += own.edges;
+    anywhere += own.place;
     const double* terms = log_class_[static_cast<std::size_t>(n)];
-    for (std::size_t j = 0; j < J; ++j) log_class_sum_[j] += terms[j];
+    if (item.weight == 1) {
+      for (std::size_t j = 0; j < J; ++j) log_class_sum_[j] += terms[j];
+    } else {
+      for (std::size_t j = 0; j < J; ++j) log_class_sum_[j] += item.weight * terms[j];
+    }
   }
-  real -= 2 * static_cast<double>(c.members.size()) * std::log(c.scale[0] * c.scale[1]);
-  real -= (tail_.tail + 1) / 2 * tails.log();
+  location -= 2 * static_cast<double>(c.members.size()) * std::log(c.scale[0] * c.scale[1]);
+  location -= (tail_.tail + 1) / 2 * tails.log();
+  real += anywhere + c.voices * (location - anywhere);
+  spurious += anywhere;
   const double top = *std::max_element(log_class_sum_.begin(), log_class_sum_.end());
   double sum = 0;
   for (double& x : log_class_sum_) {
@@ -195,7 +229,8 @@ CandidateGain CandidateModel::joining(const Candidate& c, std::int32_t n) const 
   const Item& item = image_.items[static_cast<std::size_t>(n)];
   const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
   const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
-  CandidateGain gain{own.real - 2 * std::log(c.scale[0] * c.scale[1]), own.spurious};
+  const double place = own.place;
+  CandidateGain gain{own.edges - 2 * std::log(c.scale[0] * c.scale[1]), own.spurious + place};
   double tails = 1, spread = 1;
   for (std::size_t e = 0; e < 4; ++e) {
     const double scale = c.scale[e & 1U], v = c.variance[e];
@@ -209,10 +244,13 @@ CandidateGain CandidateModel::joining(const Candidate& c, std::int32_t n) const 
     gain.real -= 0.5 * (step * step / v + narrowed - 1);
   }
   gain.real += 0.5 * std::log(spread) - (tail_.tail + 1) / 2 * std::log(tails);
+  // An estimate: the share that counts is taken as the item's own weight.
+  gain.real = own.real + place + item.weight * (gain.real - place);
   const double* terms = log_class_[static_cast<std::size_t>(n)];
   double agree = 0;
   for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
-    if (c.class_probs[j] > kSmallestShare) agree += static_cast<double>(c.class_probs[j]) * std::exp(terms[j]);
+    if (c.class_probs[j] > kSmallestShare)
+      agree += static_cast<double>(c.class_probs[j]) * std::exp(item.weight * terms[j]);
   }
   gain.real += std::log(std::max(agree, 1e-300));
   return gain;
@@ -222,7 +260,8 @@ CandidateGain CandidateModel::leaving(const Candidate& c, std::int32_t n) const 
   const Item& item = image_.items[static_cast<std::size_t>(n)];
   const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
   const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
-  CandidateGain gain{-own.real + 2 * std::log(c.scale[0] * c.scale[1]), -own.spurious};
+  const double place = own.place;
+  CandidateGain gain{-own.edges + 2 * std::log(c.scale[0] * c.scale[1]), -own.spurious - place};
   double tails = 1, spread = 1;
   for (std::size_t e = 0; e < 4; ++e) {
     const double scale = c.scale[e & 1U], v = c.variance[e];
@@ -235,10 +274,12 @@ CandidateGain CandidateModel::leaving(const Candidate& c, std::int32_t n) const 
     gain.real += 0.5 * (step * step / (v * widened) + 1 / widened - 1);
   }
   gain.real += 0.5 * std::log(spread) + (tail_.tail + 1) / 2 * std::log(tails);
+  gain.real = -own.real - place + item.weight * (gain.real + place);
   const double* terms = log_class_[static_cast<std::size_t>(n)];
   double without = 0;
   for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
-    if (c.class_probs[j] > kSmallestShare) without += static_cast<double>(c.class_probs[j]) * std::exp(-terms[j]);
+    if (c.class_probs[j] > kSmallestShare)
+      without += static_cast<double>(c.class_probs[j]) * std::exp(-item.weight * terms[j]);
   }
   gain.real += std::log(without);
   return gain;

@@ -12,6 +12,9 @@ struct CandidateGain {
   double real = 0, spurious = 0;
 };
 
+/// Sum over those who looked of E ln(1 - recall), as much as each look counts.
+[[nodiscard]] double log_all_miss(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
+
 /// ln(e^a + e^b).
 [[nodiscard]] double log_sum(double a, double b);
 
@@ -33,23 +36,31 @@ class CandidateModel {
   [[nodiscard]] CandidateGain joining(const Candidate& c, std::int32_t n) const;
   [[nodiscard]] CandidateGain leaving(const Candidate& c, std::int32_t n) const;
 
-  /// ln of the expected number of objects that nobody drew.
-  [[nodiscard]] double log_undetected() const { return beliefs_.log_rate + log_all_miss_; }
+  /// Sum over the sources that saw the image of E ln(1 - recall).
+  [[nodiscard]] double log_all_miss() const { return log_all_miss_; }
+  /// ln of the weight of one more object (ObjectRate::log_weight); must be set before anything is evaluated.
+  void set_log_object(double value) { log_object_ = value; }
+  [[nodiscard]] double log_object() const { return log_object_; }
   [[nodiscard]] const ImageItems& image() const { return image_; }
+  /// ln of the weight of "item n is spurious".
+  [[nodiscard]] double spurious_weight(std::size_t n) const { return terms_[n].spurious + terms_[n].place; }
 
  private:
   /// An item's part of a candidate's two weights that does not depend on the other members.
   struct ItemTerms {
-    double real, spurious;
+    double real, spurious;  ///< without its place
+    double edges;           ///< place if real: what does not depend on the object
+    double place;           ///< place if spurious
   };
   void add_item_terms(const Item& item);
   void set_scale(Candidate& c) const;
+  void set_voices(Candidate& c) const;
   void update_box(Candidate& c, bool reweight) const;
 
   const AbsenceAwareBeliefs& beliefs_;
   const ImageItems& image_;
   TailTerms tail_;
-  double log_all_miss_ = 0;               ///< sum over the sources that saw the image of E ln(1 - recall)
+  double log_all_miss_ = 0, log_object_ = 0;
   double log_place_ = 0;                  ///< ln density of a place in the image, nominal size left out
   std::vector<ItemTerms> terms_;          ///< per item
   std::vector<const double*> log_class_;  ///< per item: J expected log-likelihoods of its class, by true class

@@ -2,11 +2,18 @@
 
 #include <stdexcept>
 
+#include "learn/bdc/absence_aware/candidate.h"
+#include "learn/bdc/absence_aware/image_pass.h"
+#include "learn/bdc/absence_aware/object_rate.h"
+
 namespace bdc {
 
 void SourceEvidence::merge(const SourceEvidence& other) {
   images += other.images;
   found += other.found;
+  loose += other.loose;
+  found_doubt += other.found_doubt;
+  missed_doubt += other.missed_doubt;
   boxes += other.boxes;
   missed += other.missed;
   spurious += other.spurious;
@@ -27,8 +34,8 @@ void AbsenceAwareEvidence::merge(const AbsenceAwareEvidence& other) {
   for (std::size_t k = 0; k < source.size(); ++k) source[k].merge(other.source[k]);
   for (std::size_t i = 0; i < confusion.value.size(); ++i) confusion.value[i] += other.confusion.value[i];
   for (std::size_t j = 0; j < class_count.size(); ++j) class_count[j] += other.class_count[j];
-  objects += other.objects;
   images += other.images;
+  for (std::size_t m = 0; m < kObjectRates; ++m) rate_images[m] += other.rate_images[m];
   image_bound += other.image_bound;
   for (std::size_t i = 0; i < kScoreLevels; ++i) {
     real_level[i] += other.real_level[i];
@@ -48,19 +55,27 @@ namespace absence_aware {
 namespace {
 /// As in candidate.cpp: shares of a prediction's class vector below this are left out.
 constexpr double kSmallestShare = 1e-6;
+
+/// Whether the drawn box overlaps the consensus by at least half.
+bool is_located(const Item& item, const Candidate& c) {
+  return iou({item.edge[0], item.edge[1], item.edge[2], item.edge[3]}, {c.mean[0], c.mean[1], c.mean[2], c.mean[3]}) >=
+         kLocatedIou;
+}
 }  // namespace
 
 void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
              std::size_t classes, std::size_t first_column, bool lone, SourceEvidence& sums, double* counts) {
-  const double real = c.existence;
-  sums.boxes += real;
+  const double look = item.weight, real = look * c.existence, place = c.voices * c.existence;
+  sums.boxes += place;
   if (!lone) {
+    sums.loose += is_located(item, c) ? 0.0 : real;
+    sums.found_doubt += real * (1 - c.existence);
     sums.found += real;
-    sums.spurious += 1 - real;
+    sums.spurious += look - real;
   }
   for (std::size_t e = 0; e < 4; ++e) {
     const double d = expected_square(belief, e, item.edge[e], c.mean[e], c.variance[e], c.scale[e & 1U]);
-    const double w = real * outlier_weight(tail.tail, d);
+    const double w = place * outlier_weight(tail.tail, d);
     const double pixels = item.edge[e] - c.mean[e], square = pixels * pixels + c.variance[e];
     const double per_scale = 1 / c.scale[e & 1U], per_size = 1 / c.size[e & 1U];
     sums.weight[e] += w;
@@ -83,27 +98,72 @@ void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item
   }
 }
 
-double expected_objects(const ImageState& state) {
-  double total = state.undetected;
-  for (const Candidate& c : state.candidates) total += c.existence;
-  return total;
+double doubt_of(const ImageState& state) {
+  double sum = 0;
+  for (const Candidate& c : state.candidates) sum += c.existence * (1 - c.existence);
+  return sum;
 }
 
-void add_image_totals(const ImageItems& image, const ImageState& state, AbsenceAwareEvidence& evidence) {
+void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
+                      AbsenceAwareEvidence& evidence) {
+  if (state.blank) {
+    if (somebody_draws(beliefs, image)) {
+      const auto share = ObjectRate::of_empty_image(beliefs.priors).posterior(0);
+      evidence.images += 1;
+      for (std::size_t m = 0; m < kObjectRates; ++m) evidence.rate_images[m] += share[m];
+    }
+    for (const Item& item : image.items) evidence.spurious_level[static_cast<std::size_t>(item.level)] += item.weight;
+    return;
+  }
   if (!image.lone) {
+    const ObjectRate rate(beliefs.priors, log_all_miss(beliefs, image));
+    const auto share = rate.posterior(drawn_objects(state));
     evidence.images += 1;
-    evidence.objects += expected_objects(state);
+    for (std::size_t m = 0; m < kObjectRates; ++m) evidence.rate_images[m] += share[m];
   }
   for (const Candidate& c : state.candidates) {
     for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
       evidence.class_count[j] += c.existence * static_cast<double>(c.class_probs[j]);
     }
     for (const std::int32_t n : c.members) {
-      const std::int32_t level = image.items[static_cast<std::size_t>(n)].level;
-      if (level < 0 || image.lone) continue;
-      evidence.real_level[static_cast<std::size_t>(level)] += c.existence;
-      evidence.spurious_level[static_cast<std::size_t>(level)] += 1 - c.existence;
+      const Item& item = image.items[static_cast<std::size_t>(n)];
+      if (item.level < 0 || image.lone) continue;
+      evidence.real_level[static_cast<std::size_t>(item.level)] += item.weight * c.existence;
+      evidence.spurious_level[static_cast<std::size_t>(item.level)] += item.weight * (1 - c.existence);
     }
+  }
+}
+
+void add_image(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
+               AbsenceAwareEvidence& evidence) {
+  add_image_totals(beliefs, image, state, evidence);
+  if (state.blank) {
+    if (!beliefs.has_detector) return;
+    evidence.source.back().images += image.weight_of_look(image.seen_by.size() - 1);
+    for (const Item& item : image.items) evidence.source.back().spurious += item.weight;
+    return;
+  }
+  const TailTerms tail(beliefs.priors.tail);
+  for (const Candidate& c : state.candidates) {
+    for (const std::int32_t n : c.members) {
+      const Item& item = image.items[static_cast<std::size_t>(n)];
+      const auto k = static_cast<std::size_t>(item.source);
+      const std::size_t first = evidence.confusion.begin[k];
+      add_box(tail, beliefs.source[k], item, c, beliefs.classes, first, image.lone, evidence.source[k],
+              evidence.confusion.value.data() + first * beliefs.classes);
+      if (image.lone) continue;
+      evidence.source[k].missed -= item.weight * c.existence;
+      evidence.source[k].missed_doubt -= item.weight * c.existence * (1 - c.existence);
+    }
+  }
+  if (image.lone) return;
+  const double objects = drawn_objects(state) + state.undetected, doubt = doubt_of(state);
+  for (std::size_t n = 0; n < image.seen_by.size(); ++n) {
+    SourceEvidence& looked = evidence.source[static_cast<std::size_t>(image.seen_by[n])];
+    const double w = image.weight_of_look(n);
+    looked.images += w;
+    looked.missed += w * objects;
+    looked.missed_doubt += w * doubt;
   }
 }
 

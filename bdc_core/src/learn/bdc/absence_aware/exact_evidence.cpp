@@ -16,19 +16,29 @@ ExactEvidence::ExactEvidence(const AbsenceAwareBeliefs& beliefs) : image_(empty_
   class_count_.resize(image_.class_count.size());
 }
 
+namespace {
+
+/// Copies between an array and the evidence's numbers that belong to no source, in a fixed order.
+template <class Evidence, class Scalars, class Copy>
+void for_scalars(Evidence& e, Scalars& scalars, const Copy& copy) {
+  std::size_t n = 0;
+  copy(e.images, scalars[n++]);
+  copy(e.image_bound, scalars[n++]);
+  for (auto& x : e.rate_images) copy(x, scalars[n++]);
+  for (auto& x : e.real_level) copy(x, scalars[n++]);
+  for (auto& x : e.spurious_level) copy(x, scalars[n++]);
+}
+
+}  // namespace
+
 ExactEvidence::Scalars ExactEvidence::scalars_of(const AbsenceAwareEvidence& e) {
-  Scalars out{e.objects, e.images, e.image_bound};
-  std::copy(e.real_level.begin(), e.real_level.end(), out.begin() + 3);
-  std::copy(e.spurious_level.begin(), e.spurious_level.end(), out.begin() + 3 + kScoreLevels);
+  Scalars out;
+  for_scalars(e, out, [](const double& from, double& to) { to = from; });
   return out;
 }
 
 void ExactEvidence::set_scalars(const Scalars& from, AbsenceAwareEvidence& e) {
-  e.objects = from[0];
-  e.images = from[1];
-  e.image_bound = from[2];
-  std::copy(from.begin() + 3, from.begin() + 3 + kScoreLevels, e.real_level.begin());
-  std::copy(from.begin() + 3 + kScoreLevels, from.end(), e.spurious_level.begin());
+  for_scalars(e, from, [](double& to, const double& source) { to = source; });
 }
 
 void ExactEvidence::take_source(std::size_t k) {

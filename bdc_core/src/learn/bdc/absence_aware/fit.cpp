@@ -9,6 +9,8 @@
 #include "learn/bdc/absence_aware/evidence.h"
 #include "learn/bdc/absence_aware/image_pass.h"
 #include "learn/bdc/absence_aware/image_targets.h"
+#include "learn/bdc/absence_aware/label_agreement.h"
+#include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
 #include "learn/bdc/absence_aware/source_update.h"
@@ -41,13 +43,7 @@ class Fit {
       add_prior(*options.prior_evidence);
       has_prior_ = true;
     }
-    for (const char lone : problem_.lone) counted_images_ += lone != 0 ? 0.0 : 1.0;
     for (std::size_t k = 0; k < beliefs_.sources(); ++k) {
-      double seen = 0;
-      for (std::size_t s = problem_.source_image_begin[k]; s < problem_.source_image_begin[k + 1]; ++s) {
-        seen += problem_.lone[problem_.source_image[s]] != 0 ? 0.0 : 1.0;
-      }
-      images_seen_.push_back(seen);
       const bool before = has_prior_ && prior_.source[k].boxes > 0;
       beliefs_.source[k].active = problem_.source_image_begin[k + 1] > problem_.source_image_begin[k] || before;
     }
@@ -56,11 +52,6 @@ class Fit {
       AbsenceAwareEvidence start = has_prior_ ? prior_ : empty_evidence(beliefs_);
       ConfusionColumns counts = std::move(start.confusion);
       set_source_posteriors(start, beliefs_);
-      if (start.images <= 0) {
-        beliefs_.rate_shape = 2;
-        beliefs_.rate_rate = 1;
-        set_expectations(beliefs_);
-      }
       for (SourceBelief& s : beliefs_.source) {
         s.right_strength = beliefs_.priors.right_strength;
         s.wrong_strength = beliefs_.priors.wrong_strength;
@@ -73,6 +64,7 @@ class Fit {
     AbsenceAwareResult result;
     double before = 0;
     for (int round = 1; round <= std::max(1, options_.max_rounds); ++round) {
+      const bool weighed = round == kIndependentRounds + 1 && weigh_dependence(result.dependence);
       image_pass(round == 1 ? ImagePass::first : ImagePass::partition);
       observe(AbsenceAwareUpdate::partition);
       update_sources(true);
@@ -93,7 +85,7 @@ class Fit {
       result.rounds = round;
       before = bound;
       if (options_.progress) options_.progress(round, bound, change);
-      if (round > 1 && change < options_.tolerance) {
+      if (round > kIndependentRounds && !weighed && change < options_.tolerance) {
         result.converged = true;
         break;
       }
@@ -104,7 +96,8 @@ class Fit {
   }
 
  private:
-  static constexpr int kCycles = 4;  ///< updates of boxes and sources between two looks at the partition
+  static constexpr int kIndependentRounds = 2;  ///< before it is asked who errs alike
+  static constexpr int kCycles = 4;             ///< updates of boxes and sources between two looks at the partition
 
   /// Takes over evidence with other columns, and perhaps without a detector.
   void add_prior(const AbsenceAwareEvidence& e) {
@@ -121,10 +114,32 @@ class Fit {
       }
     }
     prior_.class_count = e.class_count;
-    prior_.objects = e.objects;
-    prior_.images = e.images;
     prior_.real_level = e.real_level;
     prior_.spurious_level = e.spurious_level;
+  }
+
+  /// Looks for sources that err alike and sets what every look counts; whether any were found.
+  bool weigh_dependence(Dependence& found) {
+    found = find_dependence(problem_, state_, beliefs_);
+    if (found.pairs.empty()) return false;
+    std::vector<std::vector<std::pair<std::int32_t, double>>> partners(beliefs_.sources());
+    for (const Dependence::Pair& p : found.pairs) {
+      partners[static_cast<std::size_t>(p.first)].emplace_back(p.second, p.share);
+      partners[static_cast<std::size_t>(p.second)].emplace_back(p.first, p.share);
+    }
+    beliefs_.dependent_begin.assign(1, 0);
+    for (const auto& list : partners) {
+      for (const auto& [other, share] : list) {
+        beliefs_.dependent_on.push_back(other);
+        beliefs_.dependent_share.push_back(share);
+      }
+      beliefs_.dependent_begin.push_back(beliefs_.dependent_on.size());
+    }
+    weigh_looks(beliefs_, problem_);
+    for (ImageState& image : state_) image.quiet = 0;
+    image_pass(ImagePass::boxes);
+    observe(AbsenceAwareUpdate::dependence);
+    return true;
   }
 
   void image_pass(ImagePass pass) {
@@ -163,10 +178,11 @@ class Fit {
     evidence.source.resize(S);
     evidence.class_count.assign(J, 0.0);
     evidence.confusion = std::move(buffer);
-    std::vector<double> objects(problem_.images());
+    std::vector<double> objects(problem_.images()), doubt(problem_.images());
     for (std::size_t i = 0; i < problem_.images(); ++i) {
-      objects[i] = expected_objects(state_[i]);
-      add_image_totals(problem_.image(i), state_[i], evidence);
+      objects[i] = drawn_objects(state_[i]) + state_[i].undetected;
+      doubt[i] = doubt_of(state_[i]);
+      add_image_totals(beliefs_, problem_.image(i), state_[i], evidence);
     }
     const TailTerms tail(beliefs_.priors.tail);
     parallel_chunks(S, 1 + S / 64, options_.threads, [&](std::size_t begin, std::size_t end, std::size_t) {
@@ -178,17 +194,25 @@ class Fit {
         for (std::size_t s = problem_.source_item_begin[k]; s < problem_.source_item_begin[k + 1]; ++s) {
           const std::size_t n = problem_.source_item[s];
           const ImageState& image = state_[problem_.item_image[n]];
+          if (image.blank) {
+            sums.spurious += problem_.items[n].weight;
+            continue;
+          }
           const std::size_t local = n - problem_.item_begin[problem_.item_image[n]];
           add_box(tail, beliefs_.source[k], problem_.items[n],
                   image.candidates[static_cast<std::size_t>(image.candidate_of[local])], J, first,
                   problem_.lone[problem_.item_image[n]] != 0, sums, counts);
         }
-        double there = 0;
+        double there = 0, doubtful = 0;
         for (std::size_t s = problem_.source_image_begin[k]; s < problem_.source_image_begin[k + 1]; ++s) {
-          if (problem_.lone[problem_.source_image[s]] == 0) there += objects[problem_.source_image[s]];
+          const std::size_t i = problem_.source_image[s];
+          if (problem_.lone[i] != 0) continue;
+          const double w = problem_.look_weight.empty() ? 1.0 : problem_.look_weight[problem_.source_look[s]];
+          if (!state_[i].blank) there += w * objects[i], doubtful += w * doubt[i];
+          if (!state_[i].blank || k == beliefs_.annotators) sums.images += w;
         }
-        sums.images = images_seen_[k];
         sums.missed = std::max(0.0, there - sums.found);
+        sums.missed_doubt = std::max(0.0, doubtful - sums.found_doubt);
       }
     });
     return evidence;
@@ -200,6 +224,7 @@ class Fit {
     if (has_prior_) evidence.merge(prior_);
     fit_source_priors(evidence.source, beliefs_, options_.threads);
     set_source_posteriors(evidence, beliefs_);
+    set_object_rates(evidence.rate_images, beliefs_.priors);
     if (first_of_round || !is_large(evidence.confusion)) {
       fit_confusion_priors(evidence.confusion, beliefs_, options_.threads);
     }
@@ -236,6 +261,7 @@ class Fit {
 
   /// The part of the bound that the noise's shape can change, for one axis (0: x, 1: y).
   double edge_terms(std::size_t i, std::size_t axis, double power, const TailTerms& tail) const {
+    if (state_[i].blank) return 0;
     const ImageItems image = problem_.image(i);
     double sum = 0;
     for (const Candidate& c : state_[i].candidates) {
@@ -250,7 +276,7 @@ class Fit {
           terms += edge_evidence(tail, s.log_precision[e], d, log_scale);
         }
       }
-      sum += c.existence * terms;
+      sum += c.existence * c.voices * terms;
     }
     return sum;
   }
@@ -305,7 +331,7 @@ class Fit {
     const auto sums = sum_over_images<1>([&](std::size_t i, std::array<double, 1>& sum) {
       sum[0] += image_bound(beliefs_, problem_.image(i), state_[i]);
     });
-    double bound = sums[0] + global_bound(beliefs_, images_seen_, counted_images_);
+    double bound = sums[0] + global_bound(beliefs_);
     if (has_prior_) bound += expected_log_likelihood(prior_, beliefs_);
     return bound;
   }
@@ -318,13 +344,16 @@ class Fit {
   void reserve_targets(Targets& targets) const {
     std::size_t count = 0;
     for (const ImageState& image : state_) {
-      for (const Candidate& c : image.candidates) count += c.existence < options_.min_existence ? 0 : 1;
+      for (const Candidate& c : image.candidates) {
+        count += c.existence * image.occupied < options_.min_existence ? 0 : 1;
+      }
     }
     targets.box.reserve(count);
     targets.class_probs.reserve(count * beliefs_.classes);
     targets.weight.reserve(count);
     targets.score.reserve(count);
     targets.existence.reserve(count);
+    targets.located.reserve(count);
     targets.box_std.reserve(count);
     targets.begin.reserve(state_.size() + 1);
   }
@@ -354,8 +383,6 @@ class Fit {
   AbsenceAwareEvidence prior_;  ///< with the columns of beliefs_
   bool has_prior_ = false;
   std::vector<ImageState> state_;
-  std::vector<double> images_seen_;  ///< by each source, lone images left out
-  double counted_images_ = 0;        ///< images that are not lone
   std::array<double, 2> power_step_{0.25, 0.25};
   double tail_step_ = 0.7;
 };

@@ -5,6 +5,8 @@
 #include "learn/bdc/absence_aware/candidate.h"
 #include "learn/bdc/absence_aware/evidence.h"
 #include "learn/bdc/absence_aware/image_targets.h"
+#include "learn/bdc/absence_aware/label_agreement.h"
+#include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
 
@@ -15,11 +17,83 @@ namespace {
 constexpr int kBoxSteps = 2;
 /// An image without a move for two passes is looked at again only every fourth pass.
 constexpr int kQuietPasses = 2, kQuietPeriod = 4;
+constexpr int kPivotSteps = 4;
+/// The detector alone shows an object when "none of its boxes is one" has less than half the probability.
+constexpr double kSomething = 0.6931471805599453;
+
+/// Boxes drawn per look, a first guess at the number of objects.
+double first_pivot(const ImageItems& image) {
+  return image.seen_by.empty()
+             ? 0.0
+             : std::floor(static_cast<double>(image.items.size()) / static_cast<double>(image.seen_by.size()));
+}
+
+/// Puts the pivot below the expected number of objects and lets existence follow; the boxes stay.
+void settle_pivot(const ObjectRate& rate, CandidateModel& model, ImageState& state) {
+  for (int step = 0; step < kPivotSteps; ++step) {
+    const double pivot = std::floor(drawn_objects(state));
+    if (pivot == state.pivot) return;
+    state.pivot = pivot;
+    const double change = rate.log_weight(pivot) - model.log_object();
+    model.set_log_object(rate.log_weight(pivot));
+    for (Candidate& c : state.candidates) {
+      c.real += change;
+      c.bound = log_sum(c.real, c.spurious);
+      c.existence = 1 / (1 + std::exp(c.spurious - c.real));
+    }
+  }
+}
+
+/// Expected spurious boxes of those who looked.
+double expected_spurious(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
+  double sum = 0;
+  for (std::size_t n = 0; n < image.seen_by.size(); ++n) {
+    sum += image.weight_of_look(n) * beliefs.source[static_cast<std::size_t>(image.seen_by[n])].mean_spurious();
+  }
+  return sum;
+}
+
+bool annotator_drew(const ImageItems& image) {
+  for (const Item& item : image.items) {
+    if (item.class_probs == nullptr) return true;
+  }
+  return false;
+}
+
+/// Of a blank image: no objects, and every box of the detector spurious. Nothing where nobody looked who ever draws.
+double blank_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const CandidateModel* model) {
+  if (!somebody_draws(beliefs, image)) return 0;
+  double bound = ObjectRate::of_empty_image(beliefs.priors).bound(0);
+  if (beliefs.has_detector)
+    bound -= image.weight_of_look(image.seen_by.size() - 1) * beliefs.source.back().mean_spurious();
+  for (std::size_t n = 0; n < image.items.size(); ++n) bound += model->spurious_weight(n);
+  return bound;
+}
 
 }  // namespace
 
+double drawn_objects(const ImageState& state) {
+  double total = 0;
+  for (const Candidate& c : state.candidates) total += c.existence;
+  return total;
+}
+
+bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
+  for (const std::int32_t k : image.seen_by) {
+    if (draws(beliefs, k)) return true;
+  }
+  return false;
+}
+
 void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, ImagePass pass, ImageState& state) {
+  if (image.items.empty()) {
+    state.blank = true;
+    return;
+  }
   CandidateModel model(beliefs, image);
+  const ObjectRate rate(beliefs.priors, model.log_all_miss());
+  if (pass == ImagePass::first) state.pivot = first_pivot(image);
+  model.set_log_object(rate.log_weight(state.pivot));
   if (pass == ImagePass::first) {
     find_neighbours(image, state);
     initial_partition(model, state);
@@ -32,20 +106,38 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
     const int moved = look ? improve_partition(model, state) : 0;
     state.quiet = moved > 0 ? 0 : state.quiet + 1;
   }
-  state.undetected = image.lone ? 0.0 : std::exp(model.log_undetected());
+  if (image.lone) {
+    state.occupied = kLoneBoxIsReal;
+    return;
+  }
+  settle_pivot(rate, model, state);
+  state.undetected = rate.undetected(drawn_objects(state));
+  if (annotator_drew(image)) return;
+  double occupied = rate.bound(state.pivot) - expected_spurious(beliefs, image), something = 0;
+  for (const Candidate& c : state.candidates) {
+    occupied += c.bound;
+    something += c.bound - c.spurious;  // -ln of the probability that none is an object
+  }
+  const double blank = blank_bound(beliefs, image, &model);
+  const bool choice = something < kSomething;
+  const bool free = pass == ImagePass::first || (choice ? blank >= occupied : occupied >= blank);
+  if (free) state.blank = choice;
+  state.occupied = 1 / (1 + std::exp(blank - occupied));
 }
 
 double image_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state) {
+  if (state.blank && image.items.empty()) return blank_bound(beliefs, image, nullptr);
   CandidateModel model(beliefs, image);
-  double bound = 0;
+  if (state.blank) return blank_bound(beliefs, image, &model);
+  const ObjectRate rate(beliefs.priors, model.log_all_miss());
+  model.set_log_object(rate.log_weight(state.pivot));
+  double bound = image.lone ? 0.0 : rate.bound(state.pivot) - expected_spurious(beliefs, image);
   Candidate copy;
   for (const Candidate& c : state.candidates) {
     copy = c;
     model.evaluate(copy, false);
     bound += copy.bound;
   }
-  const double m = state.undetected;
-  if (m > 0) bound += m * (model.log_undetected() - std::log(m) + 1);
   return bound;
 }
 
@@ -60,31 +152,16 @@ Targets consensus_of_image(const AbsenceAwareBeliefs& beliefs, const ImageLabels
   for (const Assignment& a : labels.seen_by) seen_by.push_back(a.annotator);
   if (beliefs.has_detector) seen_by.push_back(static_cast<std::int32_t>(beliefs.annotators));
   const auto extent = image_extent(labels.width, labels.height, items);
-  const ImageItems image{extent[0], extent[1], items, seen_by, is_lone(beliefs, seen_by)};
+  const std::vector<double> weights = look_weights(beliefs, seen_by);
+  set_item_weights(seen_by, weights, items);
+  const ImageItems image{extent[0], extent[1], items, seen_by, is_lone(beliefs, seen_by), weights};
   ImageState state;
   run_image_pass(beliefs, image, ImagePass::first, state);
   Targets out;
   out.num_classes = static_cast<int>(beliefs.classes);
   append_targets(image, state, min_existence, labels.width > 0 && labels.height > 0, out);
   if (evidence == nullptr) return out;
-  const TailTerms tail(beliefs.priors.tail);
-  for (const Candidate& c : state.candidates) {
-    for (const std::int32_t n : c.members) {
-      const Item& item = items[static_cast<std::size_t>(n)];
-      const auto k = static_cast<std::size_t>(item.source);
-      const std::size_t first = evidence->confusion.begin[k];
-      add_box(tail, beliefs.source[k], item, c, beliefs.classes, first, image.lone, evidence->source[k],
-              evidence->confusion.value.data() + first * beliefs.classes);
-      if (!image.lone) evidence->source[k].missed -= c.existence;
-    }
-  }
-  if (!image.lone) {
-    for (const std::int32_t k : seen_by) {
-      evidence->source[static_cast<std::size_t>(k)].images += 1;
-      evidence->source[static_cast<std::size_t>(k)].missed += expected_objects(state);
-    }
-  }
-  add_image_totals(image, state, *evidence);
+  add_image(beliefs, image, state, *evidence);
   evidence->image_bound += image_bound(beliefs, image, state);
   return out;
 }

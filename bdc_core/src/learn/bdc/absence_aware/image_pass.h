@@ -10,11 +10,23 @@ enum class ImagePass {
   boxes,      ///< box posteriors only
 };
 
-/// Brings an image's candidates to a higher bound under fixed beliefs and fills existence, classes and `undetected`.
+/// Brings an image's candidates to a higher bound under fixed beliefs and fills existence, classes, `undetected`,
+/// `blank` and `occupied`.
+///
+/// An image in which no annotator drew a box is *blank* unless the detector shows an object there: it has no objects,
+/// the detector's boxes in it are spurious, and that the annotators drew nothing is left unexplained. Otherwise
+/// "everybody who looked is blind" would be the best account of an empty image. Like the partition this is chosen, not
+/// averaged; the targets of a blank image still have the probability that it is not. A choice is changed only when the
+/// bound does not fall.
 void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, ImagePass pass, ImageState& state);
 
-/// The image's part of the bound for candidates as they stand: their bounds and the objects nobody drew. Does not
-/// change the state.
+/// The image's part of the bound for candidates as they stand. Does not change the state.
 [[nodiscard]] double image_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state);
+
+/// Expected objects among the image's candidates.
+[[nodiscard]] double drawn_objects(const ImageState& state);
+
+/// Whether somebody looked who ever draws.
+[[nodiscard]] bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
 
 }  // namespace bdc::absence_aware

@@ -15,14 +15,16 @@ struct Item {
   std::int32_t label = 0;               ///< given class; -1 for a prediction
   std::uint32_t column = 0;             ///< column of (source, label) in the confusion columns; predictions: unused
   std::int32_t level = -1;              ///< score level of a prediction; -1 for an annotation
+  double weight = 1;                    ///< what its source's look at this image counts
   const double* class_probs = nullptr;  ///< a prediction's J probabilities
 };
 
 /// A set of items that may be one object, and what is believed of the object if it exists.
 struct Candidate {
-  std::vector<std::int32_t> members;         ///< indices of the image's items, at most one per source
-  std::array<double, 2> size{};              ///< nominal width and height: medians of the members'
-  std::array<double, 2> scale{};             ///< noise scale of the x and of the y edges, pixels
+  std::vector<std::int32_t> members;  ///< indices of the image's items, at most one per source
+  std::array<double, 2> size{};       ///< nominal width and height: medians of the members'
+  std::array<double, 2> scale{};      ///< noise scale of the x and of the y edges, pixels
+  double voices = 1;                  ///< share of the members' agreement in place that counts, see candidate.cpp
   std::array<double, 4> mean{}, variance{};  ///< Gaussian posterior of the edges, pixels
   double bound = 0;                          ///< the candidate's part of the lower bound
   double real = 0;                           ///< ln of the weight of "is an object" in the bound: A in docs/method.md
@@ -37,6 +39,10 @@ struct ImageState {
   std::vector<std::int32_t> candidate_of;     ///< per item
   std::vector<std::int32_t> neighbour_begin;  ///< items that overlap item n: neighbour[neighbour_begin[n] .. [n+1])
   std::vector<std::int32_t> neighbour;
+  /// Nobody drew anything that is an object: the image says nothing of object rates and annotators, see image_pass.h.
+  bool blank = false;
+  double occupied = 1;    ///< what the existence of every candidate is multiplied by in the targets
+  double pivot = 0;       ///< whole number of objects at which the bound of their number is tight: object_rate.h
   double undetected = 0;  ///< expected objects that nobody drew
   int quiet = 0;          ///< passes since a move was accepted
 };
@@ -47,12 +53,13 @@ struct ImageItems {
   Span<const Item> items;
   Span<const std::int32_t> seen_by;  ///< sources
   bool lone = false;  ///< one source that draws saw it in a crowd that is not corroborated: existence has fixed odds
+  Span<const double> look_weight;  ///< per entry of seen_by; empty: all 1
+  [[nodiscard]] double weight_of_look(std::size_t n) const { return look_weight.size() == 0 ? 1.0 : look_weight[n]; }
 };
 
 /// Whether a source ever drew a box, here or in earlier evidence. One that never did can confirm nothing.
 [[nodiscard]] inline bool draws(const AbsenceAwareBeliefs& beliefs, std::int32_t source) {
-  const auto k = static_cast<std::size_t>(source);
-  return beliefs.log_confusion.begin[k + 1] > beliefs.log_confusion.begin[k];
+  return beliefs.source[static_cast<std::size_t>(source)].draws;
 }
 
 [[nodiscard]] inline bool is_lone(const AbsenceAwareBeliefs& beliefs, Span<const std::int32_t> seen_by) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bdc/base/error.h"
+#include "learn/bdc/absence_aware/label_agreement.h"
 
 namespace bdc {
 
@@ -86,8 +87,14 @@ std::array<double, 2> image_extent(double width, double height, Span<const Item>
 }
 
 ImageItems Problem::image(std::size_t i) const {
-  return {size[i][0], size[i][1], Span<const Item>(items.data() + item_begin[i], item_begin[i + 1] - item_begin[i]),
-          Span<const std::int32_t>(seen_by.data() + seen_begin[i], seen_begin[i + 1] - seen_begin[i]), lone[i] != 0};
+  return {size[i][0],
+          size[i][1],
+          Span<const Item>(items.data() + item_begin[i], item_begin[i + 1] - item_begin[i]),
+          Span<const std::int32_t>(seen_by.data() + seen_begin[i], seen_begin[i + 1] - seen_begin[i]),
+          lone[i] != 0,
+          look_weight.empty()
+              ? Span<const double>()
+              : Span<const double>(look_weight.data() + seen_begin[i], seen_begin[i + 1] - seen_begin[i])};
 }
 
 Problem make_problem(const CrowdData& crowd, const Predictions* predictions, const AbsenceAwareBeliefs& beliefs) {
@@ -139,8 +146,20 @@ Problem make_problem(const CrowdData& crowd, const Predictions* predictions, con
   group_by(
       p.seen_by.size(), beliefs.sources(), [&](std::size_t n) { return static_cast<std::size_t>(p.seen_by[n]); },
       p.source_image, p.source_image_begin);
+  p.source_look = p.source_image;
   for (std::uint32_t& entry : p.source_image) entry = seen_image[entry];
   return p;
+}
+
+void weigh_looks(const AbsenceAwareBeliefs& beliefs, Problem& p) {
+  p.look_weight.assign(p.seen_by.size(), 1.0);
+  for (std::size_t i = 0; i < p.images(); ++i) {
+    const Span<const std::int32_t> seen(p.seen_by.data() + p.seen_begin[i], p.seen_begin[i + 1] - p.seen_begin[i]);
+    const std::vector<double> weights = look_weights(beliefs, seen);
+    std::copy(weights.begin(), weights.end(), p.look_weight.begin() + static_cast<std::ptrdiff_t>(p.seen_begin[i]));
+    Span<Item> items(p.items.data() + p.item_begin[i], p.item_begin[i + 1] - p.item_begin[i]);
+    set_item_weights(seen, weights, items);
+  }
 }
 
 }  // namespace absence_aware

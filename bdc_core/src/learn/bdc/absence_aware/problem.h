@@ -12,6 +12,7 @@ struct Problem {
   std::vector<Item> items;                     ///< sorted by image
   std::vector<std::size_t> item_begin;         ///< images + 1
   std::vector<std::int32_t> seen_by;           ///< sources, sorted by image
+  std::vector<double> look_weight;             ///< per entry of seen_by; empty: all 1
   std::vector<std::size_t> seen_begin;         ///< images + 1
   std::vector<std::array<double, 2>> size;     ///< width and height of each image, always positive
   std::vector<char> size_known;                ///< 0: the image's size was not given
@@ -19,6 +20,7 @@ struct Problem {
   std::vector<std::uint32_t> source_item;      ///< items by source, ascending
   std::vector<std::size_t> source_item_begin;  ///< sources + 1
   std::vector<std::uint32_t> source_image;     ///< images by source, ascending
+  std::vector<std::uint32_t> source_look;      ///< the same, as positions in seen_by
   std::vector<std::size_t> source_image_begin;
   std::size_t skipped = 0;  ///< boxes that were not valid
 
@@ -33,6 +35,19 @@ struct Problem {
 
 /// Appends the items of one image; returns how many boxes were skipped because they were not valid.
 std::size_t append_items(const ImageLabels& labels, const AbsenceAwareBeliefs& beliefs, std::vector<Item>& items);
+
+/// Sets what every look counts from who errs alike.
+void weigh_looks(const AbsenceAwareBeliefs& beliefs, Problem& problem);
+
+/// Gives every item its source's weight; weights: per entry of seen_by, or empty.
+template <class Items>
+void set_item_weights(Span<const std::int32_t> seen_by, Span<const double> weights, Items& items) {
+  for (std::size_t a = 0; a < weights.size(); ++a) {
+    for (Item& item : items) {
+      if (item.source == seen_by[a]) item.weight = weights[a];
+    }
+  }
+}
 
 /// The image's width and height, or when unknown the extent of its boxes.
 [[nodiscard]] std::array<double, 2> image_extent(double width, double height, Span<const Item> items);

@@ -6,6 +6,7 @@
 #include "bdc/base/parallel.h"
 #include "bdc/base/special_functions.h"
 #include "learn/bdc/absence_aware/line_search.h"
+#include "learn/bdc/absence_aware/object_rate.h"
 
 namespace bdc::absence_aware {
 namespace {
@@ -85,7 +86,7 @@ void fit_source_priors(const std::vector<SourceEvidence>& evidence, AbsenceAware
     };
     double shape = p.spurious_shape, mean = shape / p.spurious_rate;
     raise(mean, 1e-4, 20.0, [&](double x) { return log_evidence(shape, shape / x); });
-    raise(shape, 0.3, 30.0, [&](double x) { return log_evidence(x, x / mean); });
+    raise(shape, 1.0, 30.0, [&](double x) { return log_evidence(x, x / mean); });
     p.spurious_shape = shape;
     p.spurious_rate = shape / mean;
   }
@@ -108,8 +109,6 @@ void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBel
     b.spurious_rate = p.spurious_rate + s.images;
   }
   for (std::size_t j = 0; j < beliefs.classes; ++j) beliefs.class_weight[j] = 1 + evidence.class_count[j];
-  beliefs.rate_shape = 1 + evidence.objects;
-  beliefs.rate_rate = 0.5 + evidence.images;
   for (std::size_t i = 0; i < kScoreLevels; ++i) {
     beliefs.real_weight[i] = 1 + evidence.real_level[i];
     beliefs.spurious_weight[i] = 1 + evidence.spurious_level[i];
@@ -162,16 +161,14 @@ void set_expectations(AbsenceAwareBeliefs& beliefs) {
     b.log_spurious = digamma(b.spurious_shape) - std::log(b.spurious_rate);
   }
   expected_log_dirichlet(beliefs.class_weight, beliefs.log_class);
-  beliefs.log_rate = digamma(beliefs.rate_shape) - std::log(beliefs.rate_rate);
   expected_log_dirichlet(beliefs.real_weight, beliefs.log_real_level);
   expected_log_dirichlet(beliefs.spurious_weight, beliefs.log_spurious_level);
 }
 
-double global_bound(const AbsenceAwareBeliefs& beliefs, const std::vector<double>& images_seen, double images) {
+double global_bound(const AbsenceAwareBeliefs& beliefs) {
   const AbsenceAwarePriors& p = beliefs.priors;
-  double bound = log_hyperprior(beliefs);
-  for (std::size_t k = 0; k < beliefs.source.size(); ++k) {
-    const SourceBelief& b = beliefs.source[k];
+  double bound = log_hyperprior(beliefs) + log_object_hyperprior(p);
+  for (const SourceBelief& b : beliefs.source) {
     if (!b.active) continue;
     for (std::size_t e = 0; e < 4; ++e) {
       bound -= gamma_divergence(b.shape[e], b.rate[e], p.precision_shape[e], p.precision_rate[e]);
@@ -180,12 +177,9 @@ double global_bound(const AbsenceAwareBeliefs& beliefs, const std::vector<double
     }
     bound -= beta_divergence(b.recall_a, b.recall_b, p.recall_a, p.recall_b);
     bound -= gamma_divergence(b.spurious_shape, b.spurious_rate, p.spurious_shape, p.spurious_rate);
-    bound -= images_seen[k] * b.mean_spurious();
     bound -= b.confusion_divergence;
   }
   bound -= divergence_from_flat(beliefs.class_weight, beliefs.log_class);
-  bound -= gamma_divergence(beliefs.rate_shape, beliefs.rate_rate, 1.0, 0.5);
-  bound -= images * beliefs.rate_shape / beliefs.rate_rate;
   if (beliefs.has_detector) {
     bound -= divergence_from_flat(beliefs.real_weight, beliefs.log_real_level);
     bound -= divergence_from_flat(beliefs.spurious_weight, beliefs.log_spurious_level);
@@ -210,7 +204,6 @@ double expected_log_likelihood(const AbsenceAwareEvidence& evidence, const Absen
     sum += evidence.confusion.value[i] * beliefs.log_confusion.value[i];
   }
   for (std::size_t j = 0; j < beliefs.classes; ++j) sum += evidence.class_count[j] * beliefs.log_class[j];
-  sum += evidence.objects * beliefs.log_rate - evidence.images * beliefs.rate_shape / beliefs.rate_rate;
   for (std::size_t i = 0; i < kScoreLevels; ++i) {
     sum +=
         evidence.real_level[i] * beliefs.log_real_level[i] + evidence.spurious_level[i] * beliefs.log_spurious_level[i];

@@ -10,7 +10,7 @@ namespace bdc::absence_aware {
 /// Fits the shared priors of precision and bias, recall and spurious rate.
 void fit_source_priors(const std::vector<SourceEvidence>& evidence, AbsenceAwareBeliefs& beliefs, int threads);
 
-/// Sets the posteriors of precision, bias, recall, spurious rate, class frequencies, object rate and score levels.
+/// Sets the posteriors of precision, bias, recall, spurious rate, class frequencies and score levels.
 void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBeliefs& beliefs);
 
 /// So many counts that the confusion priors are fitted once a round, and with fewer steps, to save time.
@@ -28,9 +28,8 @@ void set_confusion_posteriors(ConfusionColumns counts, AbsenceAwareBeliefs& beli
 void set_expectations(AbsenceAwareBeliefs& beliefs);
 
 /// The bound's terms that belong to no image: minus the divergences of all posteriors from their priors, plus the
-/// priors' own hyperpriors, minus the expected numbers of objects and spurious boxes.
-[[nodiscard]] double global_bound(const AbsenceAwareBeliefs& beliefs, const std::vector<double>& images_seen,
-                                  double images);
+/// priors' own hyperpriors.
+[[nodiscard]] double global_bound(const AbsenceAwareBeliefs& beliefs);
 
 /// Expected log-likelihood of evidence from before: it belongs to no image of this crowd.
 [[nodiscard]] double expected_log_likelihood(const AbsenceAwareEvidence& evidence, const AbsenceAwareBeliefs& beliefs);

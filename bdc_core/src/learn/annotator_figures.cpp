@@ -1,0 +1,120 @@
+#include "bdc/learn/annotator_figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bdc/base/table.h"
+#include "bdc/learn/annotator_clusters.h"
+
+namespace bdc {
+namespace {
+
+/// Standard normal quantile of 0.95.
+constexpr double kInterval = 1.6448536269514722;
+/// Expected counts below this tell nothing.
+constexpr double kLeastEvidence = 0.5;
+/// How well the odds are known that a doubtful box is an object: up to a factor e, one standard deviation.
+constexpr double kDoubtfulOdds = 1.0;
+
+/// A share with this mean and variance: normal on the logit scale.
+Figure share(double mean, double variance, bool determined) {
+  if (!(mean > 0 && mean < 1)) return {mean, mean, mean, determined};
+  const double logit = std::log(mean / (1 - mean)), spread = kInterval * std::sqrt(variance) / (mean * (1 - mean));
+  const auto back = [](double x) { return 1 / (1 + std::exp(-x)); };
+  return {mean, back(logit - spread), back(logit + spread), determined};
+}
+
+/// A positive figure with this relative variance: normal on the log scale.
+Figure positive(double mean, double relative_variance, bool determined) {
+  const double factor = std::exp(kInterval * std::sqrt(relative_variance));
+  return {mean, mean / factor, mean * factor, determined};
+}
+
+/// Variance of ln x, from the interval.
+double log_variance(const Figure& f) {
+  const double spread = std::log(f.high / f.low) / (2 * kInterval);
+  return spread * spread;
+}
+
+double class_counts(const AnnotatorPosteriors& p, std::size_t k) {
+  double sum = 0;
+  const std::size_t J = p.classes.size();
+  for (std::size_t n = p.confusion.begin[k] * J; n < p.confusion.begin[k + 1] * J; ++n) sum += p.confusion.value[n];
+  return sum;
+}
+
+}  // namespace
+
+Figure recall_figure(const AnnotatorPosteriors& p, std::size_t k) {
+  const AnnotatorEvidence& e = p.annotators[k];
+  const double objects = e.found + e.missed, mean = p.mean_recall(k);
+  const double strength = p.recall_prior.a + p.recall_prior.b + objects;
+  const double shift = kDoubtfulOdds * ((1 - mean) * e.found_doubt - mean * e.missed_doubt) / strength;
+  return share(mean, mean * (1 - mean) / (strength + 1) + shift * shift, p.has_existence && objects >= kLeastEvidence);
+}
+
+Figure spurious_figure(const AnnotatorPosteriors& p, std::size_t k) {
+  const AnnotatorEvidence& e = p.annotators[k];
+  const double shape = p.spurious_prior.shape + e.spurious, shift = kDoubtfulOdds * e.found_doubt / shape;
+  return positive(p.mean_spurious_per_image(k), 1 / shape + shift * shift,
+                  p.has_existence && e.judged >= kLeastEvidence);
+}
+
+Figure accuracy_figure(const AnnotatorPosteriors& p, std::size_t k) {
+  const double mean = p.accuracy(k), count = class_counts(p, k);
+  const double strength = p.accuracy_prior.a > 0 ? p.accuracy_prior.a + p.accuracy_prior.b : p.confusion_prior.diagonal;
+  return share(mean, mean * (1 - mean) / (strength + count + 1), p.classes.size() > 1 && count >= kLeastEvidence);
+}
+
+std::array<Figure, 4> bias_figures(const AnnotatorPosteriors& p, std::size_t k) {
+  const BoxPosterior box = p.box(k);
+  const double count = p.box_prior.strength + p.annotators[k].box.count;
+  std::array<Figure, 4> out;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double spread = kInterval * std::sqrt(box.beta[packed(i, i)] / box.upsilon / count);
+    out[i] = {box.mean[i], box.mean[i] - spread, box.mean[i] + spread, p.annotators[k].box.count >= kLeastEvidence};
+  }
+  return out;
+}
+
+std::array<Figure, 4> noise_figures(const AnnotatorPosteriors& p, std::size_t k) {
+  const BoxPosterior box = p.box(k);
+  std::array<Figure, 4> out;
+  for (std::size_t i = 0; i < 4; ++i) {
+    // The logarithm of a Gamma variable of shape a has variance 1/a; a deviation is the root of a variance.
+    out[i] = positive(std::sqrt(box.beta[packed(i, i)] / box.upsilon), 1 / (4 * box.upsilon),
+                      p.annotators[k].box.count >= kLeastEvidence);
+  }
+  return out;
+}
+
+Figure box_noise_figure(const AnnotatorPosteriors& p, std::size_t k) {
+  return positive(box_noise(p, k), 1 / (16 * p.box(k).upsilon), p.annotators[k].box.count >= kLeastEvidence);
+}
+
+Figure quality_figure(const AnnotatorPosteriors& p, std::size_t k) {
+  double variance = 0;
+  bool determined = true;
+  if (p.classes.size() > 1) {
+    const Figure accuracy = accuracy_figure(p, k);
+    determined = accuracy.determined;
+    variance += accuracy.low > 0 ? log_variance(accuracy) : 0.0;
+  }
+  if (p.has_existence) {
+    const Figure recall = recall_figure(p, k), spurious = spurious_figure(p, k);
+    determined = determined && recall.determined && spurious.determined;
+    variance += recall.low > 0 ? log_variance(recall) : 0.0;
+    const double part = spurious.mean / (1 + spurious.mean);
+    variance += part * part * log_variance(spurious);
+  }
+  Figure out = positive(annotator_quality(p, k), variance, determined);
+  out.high = std::min(1.0, out.high);
+  return out;
+}
+
+std::string figure_text(const Figure& f, int decimals) {
+  if (!f.determined) return "not known";
+  return fixed(f.mean, decimals) + " (" + fixed(f.low, decimals) + "-" + fixed(f.high, decimals) + ")";
+}
+
+}  // namespace bdc
