@@ -46,17 +46,6 @@ Estimate noise(const AnnotatorPosteriors& p, std::size_t k) {
 
 }  // namespace
 
-double box_noise(const AnnotatorPosteriors& posteriors, std::size_t k) {
-  double variance = 0;
-  for (const double precision : posteriors.box(k).precision()) variance += 1 / precision;
-  return std::sqrt(variance / 4);
-}
-
-double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k) {
-  if (!posteriors.has_existence) return posteriors.accuracy(k);
-  return posteriors.mean_recall(k) * posteriors.accuracy(k) / (1 + posteriors.mean_spurious_per_image(k));
-}
-
 AnnotatorFeatures annotator_features(const AnnotatorPosteriors& posteriors) {
   std::vector<Estimate (*)(const AnnotatorPosteriors&, std::size_t)> columns;
   if (posteriors.has_existence) columns = {recall, spurious};

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "bdc/base/table.h"
-#include "bdc/learn/annotator_clusters.h"
 
 namespace bdc {
 namespace {
@@ -115,6 +114,17 @@ Figure quality_figure(const AnnotatorPosteriors& p, std::size_t k) {
 std::string figure_text(const Figure& f, int decimals) {
   if (!f.determined) return "not known";
   return fixed(f.mean, decimals) + " (" + fixed(f.low, decimals) + "-" + fixed(f.high, decimals) + ")";
+}
+
+double box_noise(const AnnotatorPosteriors& posteriors, std::size_t k) {
+  double variance = 0;
+  for (const double precision : posteriors.box(k).precision()) variance += 1 / precision;
+  return std::sqrt(variance / 4);
+}
+
+double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k) {
+  if (!posteriors.has_existence) return posteriors.accuracy(k);
+  return posteriors.mean_recall(k) * posteriors.accuracy(k) / (1 + posteriors.mean_spurious_per_image(k));
 }
 
 }  // namespace bdc

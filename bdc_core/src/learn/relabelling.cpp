@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "bdc/learn/annotator_clusters.h"
+#include "bdc/learn/annotator_figures.h"
 #include "bdc/learn/learners.h"
 
 namespace bdc {

@@ -20,8 +20,8 @@ struct Targets {
   std::vector<double> score;   ///< T, confidence that ranks the targets when they are evaluated
   /// T, probability that the object is real; empty when the method has no such notion.
   std::vector<double> existence;
-  /// T, probability that the object is real and overlaps the box by an IoU of at least 0.5; empty when the method has no
-  /// such notion.
+  /// T, probability that the object is real and overlaps the box by an IoU of at least 0.5; empty when the method has
+  /// no such notion.
   std::vector<double> located;
   /// T, standard deviations of x1, y1, x2, y2 in pixels; empty when the method has no such notion.
   std::vector<std::array<double, 4>> box_std;

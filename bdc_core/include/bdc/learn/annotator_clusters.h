@@ -8,10 +8,6 @@
 
 namespace bdc {
 
-/// Typical deviation of a box coordinate after the bias is taken out: the root of the mean variance of the four, in the
-/// profile's own unit (absence_aware: edges, in box sizes).
-[[nodiscard]] double box_noise(const AnnotatorPosteriors& posteriors, std::size_t k);
-
 /// What annotators are told apart by: logit of the recall, log of spurious boxes per image (both only where the profile
 /// has them), logit of the class accuracy (only with two or more classes) and log of the box noise. Every column is
 /// centred, divided by its spread over annotators and multiplied by its reliability, 1 - (mean posterior variance) /
@@ -35,8 +31,5 @@ struct AnnotatorClusters {
 /// k-means on annotator_features. k = 0: the k of the largest mean silhouette (choose_clusters), at most 8 and at most
 /// a third of the annotators.
 [[nodiscard]] AnnotatorClusters cluster_annotators(const AnnotatorPosteriors& posteriors, std::size_t k = 0);
-
-/// Recall x class accuracy / (1 + spurious boxes per image); the class accuracy where the profile knows no recall.
-[[nodiscard]] double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k);
 
 }  // namespace bdc

@@ -37,4 +37,11 @@ struct Figure {
 /// "0.81 (0.78-0.84)"; "not known" when undetermined.
 [[nodiscard]] std::string figure_text(const Figure& figure, int decimals = 2);
 
+/// Typical deviation of a box coordinate after the bias is taken out: the root of the mean variance of the four, in the
+/// profile's own unit (absence_aware: edges, in box sizes).
+[[nodiscard]] double box_noise(const AnnotatorPosteriors& posteriors, std::size_t k);
+
+/// Recall x class accuracy / (1 + spurious boxes per image); the class accuracy where the profile knows no recall.
+[[nodiscard]] double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k);
+
 }  // namespace bdc

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "bdc/base/text.h"
+#include "bdc/learn/annotator_figures.h"
 #include "bdc/learn/learners.h"
 #include "bdc/metrics/correlation.h"
 #include "bdc/metrics/measured_annotators.h"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "bdc/learn/annotator_figures.h"
+
 namespace bdc::host {
 namespace {
 

@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include "learn/bdc/absence_aware/candidate.h"
-#include "learn/bdc/absence_aware/image_pass.h"
 #include "learn/bdc/absence_aware/object_rate.h"
 
 namespace bdc {

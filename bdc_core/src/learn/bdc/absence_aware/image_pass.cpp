@@ -5,7 +5,7 @@
 #include "learn/bdc/absence_aware/candidate.h"
 #include "learn/bdc/absence_aware/evidence.h"
 #include "learn/bdc/absence_aware/image_targets.h"
-#include "learn/bdc/absence_aware/label_agreement.h"
+#include "learn/bdc/absence_aware/look_weights.h"
 #include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
@@ -71,19 +71,6 @@ double blank_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, 
 }
 
 }  // namespace
-
-double drawn_objects(const ImageState& state) {
-  double total = 0;
-  for (const Candidate& c : state.candidates) total += c.existence;
-  return total;
-}
-
-bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
-  for (const std::int32_t k : image.seen_by) {
-    if (draws(beliefs, k)) return true;
-  }
-  return false;
-}
 
 void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, ImagePass pass, ImageState& state) {
   if (image.items.empty()) {

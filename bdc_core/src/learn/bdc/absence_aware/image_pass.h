@@ -23,10 +23,4 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
 /// The image's part of the bound for candidates as they stand. Does not change the state.
 [[nodiscard]] double image_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state);
 
-/// Expected objects among the image's candidates.
-[[nodiscard]] double drawn_objects(const ImageState& state);
-
-/// Whether somebody looked who ever draws.
-[[nodiscard]] bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
-
 }  // namespace bdc::absence_aware

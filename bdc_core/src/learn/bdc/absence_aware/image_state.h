@@ -69,4 +69,10 @@ struct ImageItems {
   return sources <= 1;
 }
 
+/// Expected objects among the image's candidates.
+[[nodiscard]] double drawn_objects(const ImageState& state);
+
+/// Whether somebody looked who ever draws.
+[[nodiscard]] bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
+
 }  // namespace bdc::absence_aware

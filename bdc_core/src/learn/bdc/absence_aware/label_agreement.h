@@ -15,8 +15,4 @@ namespace bdc::absence_aware {
 [[nodiscard]] Dependence find_dependence(const Problem& problem, const std::vector<ImageState>& state,
                                          const AbsenceAwareBeliefs& beliefs);
 
-/// What each of those who looked at an image counts: 1 / (1 + sum over the others who looked of rho). Empty when all
-/// count 1.
-[[nodiscard]] std::vector<double> look_weights(const AbsenceAwareBeliefs& beliefs, Span<const std::int32_t> seen_by);
-
 }  // namespace bdc::absence_aware

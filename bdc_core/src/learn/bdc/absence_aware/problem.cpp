@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bdc/base/error.h"
-#include "learn/bdc/absence_aware/label_agreement.h"
+#include "learn/bdc/absence_aware/look_weights.h"
 
 namespace bdc {
 

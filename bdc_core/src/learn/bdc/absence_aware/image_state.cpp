@@ -1,0 +1,18 @@
+#include "learn/bdc/absence_aware/image_state.h"
+
+namespace bdc::absence_aware {
+
+double drawn_objects(const ImageState& state) {
+  double total = 0;
+  for (const Candidate& c : state.candidates) total += c.existence;
+  return total;
+}
+
+bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
+  for (const std::int32_t k : image.seen_by) {
+    if (draws(beliefs, k)) return true;
+  }
+  return false;
+}
+
+}  // namespace bdc::absence_aware
