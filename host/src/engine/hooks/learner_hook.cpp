@@ -111,14 +111,14 @@ class LearnerHook : public plugin::TrainingHook {
     StateReader state(bytes);
     std::vector<char> learnt;
     state.resized(learnt);
+    try {  // first: it knows states of other versions, and says what to do
+      learner_->load({learnt.begin(), learnt.end()});
+    } catch (const std::invalid_argument& e) {
+      throw UserError(ExitCode::data, "the checkpoint's state of hook '" + name_ + "': " + e.what());
+    }
     epoch_targets_ = load_targets(state);
     latest_.load(state);
     state.finish();
-    try {
-      learner_->load({learnt.begin(), learnt.end()});
-    } catch (const std::invalid_argument& e) {  // says what to do
-      throw UserError(ExitCode::data, "the checkpoint's state of hook '" + name_ + "': " + e.what());
-    }
   }
 
  private:
