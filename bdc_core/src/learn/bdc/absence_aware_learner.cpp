@@ -60,6 +60,7 @@ AbsenceAwareBeliefs with_new_detector(const CrowdData& crowd, const AbsenceAware
   std::copy(learnt.log_confusion.value.begin(), learnt.log_confusion.value.end(), b.log_confusion.value.begin());
   b.class_weight = learnt.class_weight;
   SourceBelief& detector = b.source.back();
+  detector.active = true;
   detector.recall_a = 1;
   detector.recall_b = 19;
   detector.spurious_shape = 20;
@@ -117,6 +118,7 @@ class AbsenceAwareLearner final : public Learner {
   [[nodiscard]] Evidence& evidence() override { return *evidence_; }
 
   double finish_epoch() override {
+    if (evidence_->images() == 0) return 0;  // nothing was seen, so nothing is learnt or forgotten
     AbsenceAwareEvidence total = evidence_->total();
     const double bound = bound_of_evidence(beliefs_, total);
     update_beliefs(beliefs_, total, threads_);
@@ -141,10 +143,16 @@ class AbsenceAwareLearner final : public Learner {
   void load(const std::string& bytes) override {
     StateReader state(bytes);
     read_state_header(state, kProfile);
-    archive_beliefs(state, beliefs_);
-    archive_learnt(state, learnt_);
-    absence_aware::ExactEvidence::archive(state, *evidence_);
+    AbsenceAwareBeliefs beliefs = beliefs_;
+    AbsenceAwareEvidence learnt = learnt_;
+    absence_aware::ExactEvidence evidence = *evidence_;
+    archive_beliefs(state, beliefs);
+    archive_learnt(state, learnt);
+    absence_aware::ExactEvidence::archive(state, evidence);
     state.finish();
+    beliefs_ = std::move(beliefs);
+    learnt_ = std::move(learnt);
+    *evidence_ = std::move(evidence);
   }
 
  private:

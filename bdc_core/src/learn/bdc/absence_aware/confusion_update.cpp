@@ -3,6 +3,7 @@
 
 #include "bdc/base/parallel.h"
 #include "bdc/base/special_functions.h"
+#include "learn/bdc/absence_aware/log_digamma.h"
 #include "learn/bdc/absence_aware/source_update.h"
 
 // A source's confusion row of true class j has the Dirichlet prior
@@ -23,7 +24,7 @@ constexpr double kLeastWrongPerClass = 0.25;
 /// One source's counts and the prior's share matrix.
 struct SourceCounts {
   const ConfusionColumns& columns;
-  const std::vector<double>& share;
+  const std::vector<double>&share, &log_share;
   std::size_t source, J;
 
   /// Calls body(true class, given class, count > 0) for every count.
@@ -43,6 +44,13 @@ struct SourceCounts {
   }
 };
 
+/// ln of every entry; 0 for those that are 0.
+std::vector<double> logs_of(const std::vector<double>& values) {
+  std::vector<double> out(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i] > 0 ? std::log(values[i]) : 0.0;
+  return out;
+}
+
 double prior_weight(double right, double wrong, const std::vector<double>& share, std::size_t J, std::size_t j,
                     std::size_t l) {
   return j == l ? right : wrong * share[j * J + l];
@@ -55,16 +63,16 @@ double log_strength_prior(double strength, double typical) {
 /// Dirichlet-multinomial log evidence of a source's counts plus the prior of its two strengths.
 double log_evidence(const SourceCounts& s, const std::vector<double>& totals, double right, double wrong,
                     const AbsenceAwarePriors& p) {
-  const double sum = right + wrong;
+  const double sum = right + wrong, log_sum = std::log(sum), log_right = std::log(right), log_wrong = std::log(wrong);
   double result = log_strength_prior(right, p.right_strength) + log_strength_prior(wrong, p.wrong_strength);
   for (const double total : totals) {
-    if (total > 0) result -= log_gamma_rise(sum, total);
+    if (total > 0) result -= fast_rise(sum, log_sum, total);
   }
   s.for_counts([&](std::size_t j, std::size_t l, double n) {
     if (j == l) {
-      result += log_gamma_rise(right, n);
+      result += fast_rise(right, log_right, n);
     } else {
-      result += log_gamma_rise(wrong * s.share[j * s.J + l], n);
+      result += fast_rise(wrong * s.share[j * s.J + l], log_wrong + s.log_share[j * s.J + l], n);
     }
   });
   return result;
@@ -77,17 +85,16 @@ void fit_strengths(const SourceCounts& s, const AbsenceAwarePriors& p, int steps
   double right = belief.right_strength, wrong = belief.wrong_strength;
   double here = log_evidence(s, totals, right, wrong, p);
   for (int iteration = 0; iteration < steps; ++iteration) {
-    const double sum = right + wrong, psi_sum = digamma(sum), psi_right = digamma(right);
+    const double sum = right + wrong, psi_sum = digamma(sum), log_r = std::log(right), log_w = std::log(wrong);
     double below = 0, right_gain = 0, wrong_gain = 0;
     for (const double total : totals) {
       if (total > 0) below += digamma(sum + total) - psi_sum;
     }
     s.for_counts([&](std::size_t j, std::size_t l, double n) {
       if (j == l) {
-        right_gain += right * (digamma(right + n) - psi_right);
+        right_gain += fast_gain(right, log_r, n);
       } else {
-        const double w = wrong * s.share[j * s.J + l];
-        wrong_gain += w * (digamma(w + n) - digamma(w));
+        wrong_gain += fast_gain(wrong * s.share[j * s.J + l], log_w + s.log_share[j * s.J + l], n);
       }
     });
     const double k = kStrengthShape;
@@ -119,7 +126,8 @@ std::size_t source_chunk(std::size_t sources) {
 }
 
 /// Refits the crowd's shares; a row is changed only when its evidence does not fall.
-void fit_shares(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, int threads) {
+void fit_shares(const ConfusionColumns& counts, std::vector<double>& log_share, AbsenceAwareBeliefs& beliefs,
+                int threads) {
   const std::size_t J = beliefs.classes, S = beliefs.source.size(), chunk_size = source_chunk(S);
   const std::size_t chunks = (S + chunk_size - 1) / chunk_size;
   std::vector<double>& share = beliefs.priors.wrong_share;
@@ -138,11 +146,10 @@ void fit_shares(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, in
     return sum;
   };
   std::vector<double> proposal = reduce(J * J, [&](std::size_t k, std::vector<double>& gain) {
-    const double wrong = beliefs.source[k].wrong_strength;
-    SourceCounts{counts, share, k, J}.for_counts([&](std::size_t j, std::size_t l, double n) {
+    const double wrong = beliefs.source[k].wrong_strength, log_w = std::log(wrong);
+    SourceCounts{counts, share, log_share, k, J}.for_counts([&](std::size_t j, std::size_t l, double n) {
       if (j == l) return;
-      const double w = wrong * share[j * J + l];
-      gain[j * J + l] += w * (digamma(w + n) - digamma(w));
+      gain[j * J + l] += fast_gain(wrong * share[j * J + l], log_w + log_share[j * J + l], n);
     });
   });
   for (std::size_t j = 0; j < J; ++j) {
@@ -150,20 +157,25 @@ void fit_shares(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, in
     for (std::size_t l = 0; l < J; ++l) total += l == j ? 0.0 : ++proposal[j * J + l];
     for (std::size_t l = 0; l < J; ++l) proposal[j * J + l] = l == j ? 0.0 : proposal[j * J + l] / total;
   }
+  const std::vector<double> log_proposal = logs_of(proposal);
   std::vector<double> gain = reduce(J, [&](std::size_t k, std::vector<double>& row) {
-    const double wrong = beliefs.source[k].wrong_strength;
-    SourceCounts{counts, share, k, J}.for_counts([&](std::size_t j, std::size_t l, double n) {
+    const double wrong = beliefs.source[k].wrong_strength, log_w = std::log(wrong);
+    SourceCounts{counts, share, log_share, k, J}.for_counts([&](std::size_t j, std::size_t l, double n) {
       if (j == l) return;
-      const double before = wrong * share[j * J + l], after = wrong * proposal[j * J + l];
-      row[j] += log_gamma_rise(after, n) - log_gamma_rise(before, n);
+      const std::size_t at = j * J + l;
+      row[j] += fast_rise(wrong * proposal[at], log_w + log_proposal[at], n) -
+                fast_rise(wrong * share[at], log_w + log_share[at], n);
     });
   });
   for (std::size_t j = 0; j < J; ++j) {
     for (std::size_t l = 0; l < J; ++l) {
-      if (l != j) gain[j] += std::log(proposal[j * J + l]) - std::log(share[j * J + l]);
+      if (l != j) gain[j] += log_proposal[j * J + l] - log_share[j * J + l];
     }
     if (!(gain[j] > 0)) continue;
-    for (std::size_t l = 0; l < J; ++l) share[j * J + l] = proposal[j * J + l];
+    for (std::size_t l = 0; l < J; ++l) {
+      share[j * J + l] = proposal[j * J + l];
+      log_share[j * J + l] = log_proposal[j * J + l];
+    }
   }
 }
 
@@ -180,12 +192,13 @@ bool is_huge(const ConfusionColumns& counts) {
 void fit_confusion_priors(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, int threads) {
   if (beliefs.classes < 2) return;
   const std::size_t S = beliefs.source.size();
-  const int iterations = is_large(counts) ? 1 : 2, steps = is_large(counts) ? 1 : 3;
+  constexpr int iterations = 2, steps = 3;
+  std::vector<double> log_share = logs_of(beliefs.priors.wrong_share);
   for (int iteration = 0; iteration < iterations; ++iteration) {
     parallel_chunks(S, source_chunk(S), threads, [&](std::size_t begin, std::size_t end, std::size_t) {
       for (std::size_t k = begin; k < end; ++k) {
         if (!beliefs.source[k].active) continue;
-        fit_strengths({counts, beliefs.priors.wrong_share, k, beliefs.classes}, beliefs.priors, steps,
+        fit_strengths({counts, beliefs.priors.wrong_share, log_share, k, beliefs.classes}, beliefs.priors, steps,
                       beliefs.source[k]);
       }
     });
@@ -201,31 +214,41 @@ void fit_confusion_priors(const ConfusionColumns& counts, AbsenceAwareBeliefs& b
       beliefs.priors.right_strength = right / active;
       beliefs.priors.wrong_strength = wrong / active;
     }
-    if (beliefs.classes > 2) fit_shares(counts, beliefs, threads);
+    if (beliefs.classes > 2) fit_shares(counts, log_share, beliefs, threads);
   }
 }
 
 void set_confusion_posteriors(ConfusionColumns counts, AbsenceAwareBeliefs& beliefs, int threads) {
   const std::size_t J = beliefs.classes, S = beliefs.source.size();
   const std::vector<double>& share = beliefs.priors.wrong_share;
+  const std::vector<double> log_share = logs_of(share);
+  const LogDigamma& psi = log_digamma();
   parallel_chunks(S, source_chunk(S), threads, [&](std::size_t begin, std::size_t end, std::size_t) {
     std::vector<double> totals, psi_sum(J);
     for (std::size_t k = begin; k < end; ++k) {
       SourceBelief& b = beliefs.source[k];
-      SourceCounts{counts, share, k, J}.row_totals(totals);
+      SourceCounts{counts, share, log_share, k, J}.row_totals(totals);
       const double right = b.right_strength, wrong = J > 1 ? b.wrong_strength : 0.0, sum = right + wrong;
+      const double log_wrong = wrong > 0 ? std::log(wrong) : 0.0, psi_nothing = digamma(sum),
+                   psi_right = digamma(right), log_right = std::log(right);
       double divergence = 0;
       for (std::size_t j = 0; j < J; ++j) {
-        psi_sum[j] = digamma(sum + totals[j]);
+        psi_sum[j] = totals[j] > 0 ? digamma(sum + totals[j]) : psi_nothing;
         if (totals[j] > 0) divergence += log_gamma_rise(sum, totals[j]);
       }
       for (std::size_t c = counts.begin[k]; c < counts.begin[k + 1]; ++c) {
         const auto l = static_cast<std::size_t>(counts.label[c]);
         double* column = counts.value.data() + c * J;
         for (std::size_t j = 0; j < J; ++j) {
-          const double n = column[j], w = prior_weight(right, wrong, share, J, j, l);
-          const double expected = digamma(w + n) - psi_sum[j];
-          if (n > 0) divergence += n * expected - log_gamma_rise(w, n);
+          const double n = column[j];
+          if (!(n > 0)) {
+            column[j] = (j == l ? psi_right : psi(log_wrong + log_share[j * J + l])) - psi_sum[j];
+            continue;
+          }
+          const double w = prior_weight(right, wrong, share, J, j, l);
+          const double log_w = j == l ? log_right : log_wrong + log_share[j * J + l];
+          const double expected = (is_slight(w, n) ? psi(log_w + n / w) : digamma(w + n)) - psi_sum[j];
+          divergence += n * expected - fast_rise(w, log_w, n);
           column[j] = expected;
         }
       }

@@ -42,6 +42,7 @@ class Fit {
       prior_ = empty_evidence(beliefs_);
       add_prior(*options.prior_evidence);
       has_prior_ = true;
+      align_prior();
     }
     for (std::size_t k = 0; k < beliefs_.sources(); ++k) {
       const bool before = has_prior_ && prior_.source[k].boxes > 0;
@@ -237,7 +238,7 @@ class Fit {
   /// Moves all boxes one way and all biases the other, by the amount that the biases' prior likes best. The images
   /// cannot tell (only box + bias matters to them), so single updates would need thousands of rounds to get there.
   void shift() {
-    if (has_prior_) return;  // there the earlier evidence fixes what no bias means
+    align_prior();
     std::array<double, 4> step{};
     for (std::size_t e = 0; e < 4; ++e) {
       double weighted = 0, precision = 0;
@@ -255,6 +256,35 @@ class Fit {
     for (ImageState& image : state_) {
       for (Candidate& c : image.candidates) {
         for (std::size_t e = 0; e < 4; ++e) c.mean[e] += c.scale[e & 1U] * step[e];
+      }
+    }
+    if (has_prior_) move_prior(step);
+  }
+
+  /// Where "no bias" was in the earlier project is arbitrary, as it is here. Its common offset goes where its
+  /// likelihood is highest, so that it says who differs from whom and nothing of all together.
+  void align_prior() {
+    if (!has_prior_) return;
+    std::array<double, 4> offset{};
+    for (std::size_t e = 0; e < 4; ++e) {
+      double weighted = 0, precision = 0;
+      for (std::size_t k = 0; k < beliefs_.sources(); ++k) {
+        const SourceBelief& b = beliefs_.source[k];
+        const SourceEvidence& s = prior_.source[k];
+        weighted += b.precision[e] * (s.error[e] - b.bias[e] * s.weight[e]);
+        precision += b.precision[e] * s.weight[e];
+      }
+      if (precision > 0) offset[e] = weighted / precision;
+    }
+    move_prior(offset);
+  }
+
+  /// Takes `step` off every edge error of the earlier evidence.
+  void move_prior(const std::array<double, 4>& step) {
+    for (SourceEvidence& s : prior_.source) {
+      for (std::size_t e = 0; e < 4; ++e) {
+        s.square[e] += step[e] * (step[e] * s.weight[e] - 2 * s.error[e]);
+        s.error[e] -= step[e] * s.weight[e];
       }
     }
   }

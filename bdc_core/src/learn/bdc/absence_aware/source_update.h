@@ -13,7 +13,7 @@ void fit_source_priors(const std::vector<SourceEvidence>& evidence, AbsenceAware
 /// Sets the posteriors of precision, bias, recall, spurious rate, class frequencies and score levels.
 void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBeliefs& beliefs);
 
-/// So many counts that the confusion priors are fitted once a round, and with fewer steps, to save time.
+/// So many counts that the confusion priors are fitted once a round, to save time.
 [[nodiscard]] bool is_large(const ConfusionColumns& counts);
 /// So many that boxes and sources take turns once a round only, and neighbours are found anew rather than kept.
 [[nodiscard]] bool is_huge(const ConfusionColumns& counts);
