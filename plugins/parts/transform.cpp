@@ -11,8 +11,8 @@ ImageSize resized(const ImageSize& image, const TransformOptions& options) {
   if (options.min_size == 0) return image;
   const auto shorter = static_cast<float>(std::min(image.height, image.width)),
              longer = static_cast<float>(std::max(image.height, image.width));
-  const float scale =
-      std::min(static_cast<float>(options.min_size) / shorter, static_cast<float>(options.max_size) / longer);
+  const float scale = std::min(static_cast<float>(options.min_size) * (1.0F / shorter),
+                               static_cast<float>(options.max_size) * (1.0F / longer));
   const auto edge = [&](std::int64_t size) {
     const double length = static_cast<double>(size) * static_cast<double>(scale);
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(length)));

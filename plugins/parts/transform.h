@@ -27,7 +27,8 @@ struct NetworkInput {
 [[nodiscard]] NetworkInput transform(const Tensor& pixels, const std::vector<ImageSize>& contents,
                                      const TransformOptions& options);
 
-/// The size that an image is resized to. Computed in single precision and rounded down, as torchvision does.
+/// The size that an image is resized to. Computed in single precision, by the edge's reciprocal, and rounded down, as
+/// torchvision does: another order of rounding gives another size to a quarter of all images.
 [[nodiscard]] ImageSize resized(const ImageSize& image, const TransformOptions& options);
 
 /// Boxes N x 4 of images `image_index` (N int64) to the network's frame, and back.

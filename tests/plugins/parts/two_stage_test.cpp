@@ -10,6 +10,7 @@
 #include "parts/rpn.h"
 #include "parts/soft_losses.h"
 #include "parts/sparse_conv.h"
+#include "parts/transform.h"
 
 namespace parts {
 namespace {
@@ -31,6 +32,19 @@ TEST(BoxCoding, DecodingUndoesEncoding) {
 TEST(BoxCoding, AWildCodeStaysFinite) {
   const Tensor out = BoxCoder{}.decode(torch::full({1, 4}, 1e4), torch::tensor({{0.0F, 0.0F, 10.0F, 10.0F}}));
   EXPECT_TRUE(torch::isfinite(out).all().item<bool>());
+}
+
+TEST(Resizing, RoundsLikeTorchvision) {
+  const auto size = [](std::int64_t height, std::int64_t width, const TransformOptions& options) {
+    const ImageSize out = resized({height, width}, options);
+    return std::vector<std::int64_t>{out.height, out.width};
+  };
+  using Size = std::vector<std::int64_t>;
+  EXPECT_EQ(size(480, 640, {800, 1333}), (Size{800, 1066}));
+  EXPECT_EQ(size(427, 640, {800, 1333}), (Size{799, 1199}));
+  EXPECT_EQ(size(375, 500, {800, 1333}), (Size{799, 1066}));
+  EXPECT_EQ(size(88, 121, {112, 150}), (Size{109, 149}));
+  EXPECT_EQ(size(612, 612, {800, 1333}), (Size{800, 800}));
 }
 
 TEST(Matching, IsThatOfANaiveLoopAlsoInBlocks) {
