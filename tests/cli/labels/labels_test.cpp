@@ -303,7 +303,7 @@ TEST_F(Labels, BrokenAnnotatorFilesAreNamedWithPlaceAndReason) {
       {"", "expected a JSON file of annotator posteriors, found an empty file"},
       {good.dump().substr(0, 700), "expected a JSON file of annotator posteriors, found a parse error at line 1"},
       {crowd().dump(), "/format: expected \"bdc_annotators\", found no such member"},
-      {with("/version", 7), "/version: expected 1, the only version that this program reads, found 7"},
+      {with("/version", 7), "/version: expected 1 or 2, the versions that this program reads, found 7"},
       {no_key.dump(), "/annotators/1: expected the member \"box\", found none"},
       {with("/annotators/0/images", "12"), "/annotators/0/images: expected a number, found \"12\""},
       {with("/annotators/0/images", -12), "/annotators/0/images: expected a number from 0 to 1e15, found -12"},

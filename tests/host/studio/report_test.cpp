@@ -329,7 +329,7 @@ TEST(Annotators, ThoseOfWhomNothingIsKnownAreNotCounted) {
   }
   const std::string section = annotators_section(data, cluster_annotators(*data.posteriors));
   EXPECT_TRUE(says(section, "<p>10 annotators, best first"));
-  EXPECT_TRUE(says(section, "Nothing is known about 2 more"));
+  EXPECT_TRUE(says(section, "Too little is known about 2 more"));
 }
 
 TEST(Groups, ANumberThatWasAskedForIsNotCalledFound) {

@@ -157,14 +157,17 @@ std::string overview(const AnnotatorPosteriors& p, const std::vector<std::size_t
 std::string introduction(const ReportData& data, const std::vector<std::size_t>& order,
                          const std::vector<double>& quality) {
   const AnnotatorPosteriors& p = *data.posteriors;
-  const bool ranked = !order.empty() && quality[order.front()] > quality[order.back()];
+  if (order.empty()) {
+    return "Too little is known about " + counted(p.annotators.size(), "annotator") + " to say anything about them.";
+  }
+  const bool ranked = quality[order.front()] > quality[order.back()];
   std::string out =
       counted(order.size(), "annotator") +
       (ranked || order.size() < 2 ? ", best first" : ", in the order of the labels, as their quality is the same") +
       "; what is said about them was learnt without the truth (profile " + isolated(p.profile) +
       (data.learnt_by.empty() ? "" : ", by " + isolated(data.learnt_by)) + ").";
   if (order.size() < p.annotators.size()) {
-    out += " Nothing is known about " + std::to_string(p.annotators.size() - order.size()) +
+    out += " Too little is known about " + std::to_string(p.annotators.size() - order.size()) +
            " more, so they are left out.";
   }
   if (order.size() > kMostRows) out += " The table holds the first " + std::to_string(kMostRows) + ".";
