@@ -325,7 +325,7 @@ TEST(Annotators, ThoseOfWhomNothingIsKnownAreNotCounted) {
   ReportData data = shapes_report();
   for (const std::size_t k : {2U, 5U}) {
     AnnotatorEvidence& evidence = data.posteriors->annotators[k];
-    evidence = {evidence.id, evidence.name};
+    evidence.images = evidence.judged = evidence.annotations = evidence.found = evidence.missed = 0;
   }
   const std::string section = annotators_section(data, cluster_annotators(*data.posteriors));
   EXPECT_TRUE(says(section, "<p>10 annotators, best first"));
