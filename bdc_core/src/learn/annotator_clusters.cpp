@@ -23,7 +23,7 @@ Estimate logit(double a, double b) {
 
 Estimate recall(const AnnotatorPosteriors& p, std::size_t k) {
   const AnnotatorEvidence& e = p.annotators[k];
-  return logit(p.recall_prior.a + e.found - e.loose, p.recall_prior.b + e.missed + e.loose);
+  return logit(p.recall_prior.a + e.found, p.recall_prior.b + e.missed);
 }
 
 Estimate spurious(const AnnotatorPosteriors& p, std::size_t k) {

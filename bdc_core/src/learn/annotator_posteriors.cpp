@@ -181,7 +181,7 @@ double AnnotatorPosteriors::accuracy(std::size_t k) const {
 
 double AnnotatorPosteriors::mean_recall(std::size_t k) const {
   const AnnotatorEvidence& e = annotators[k];
-  return (recall_prior.a + e.found - e.loose) / (recall_prior.a + recall_prior.b + e.found + e.missed);
+  return (recall_prior.a + e.found) / (recall_prior.a + recall_prior.b + e.found + e.missed);
 }
 
 double AnnotatorPosteriors::mean_spurious_per_image(std::size_t k) const {

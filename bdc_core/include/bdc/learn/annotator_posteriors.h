@@ -61,7 +61,7 @@ struct AnnotatorPosteriors {
   /// Probability that a box of a true class j, drawn at random from the classes in proportion to how often the
   /// annotator met them, is given class j; with no evidence, the prior's share. 1 with one class.
   [[nodiscard]] double accuracy(std::size_t k) const;
-  /// Of objects drawn with a box in the right place (see loose).
+  /// Of objects that are there, those drawn, loosely or not.
   [[nodiscard]] double mean_recall(std::size_t k) const;
   [[nodiscard]] double mean_spurious_per_image(std::size_t k) const;
 
