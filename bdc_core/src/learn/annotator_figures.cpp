@@ -12,8 +12,9 @@ namespace {
 constexpr double kInterval = 1.6448536269514722;
 /// Expected counts below this tell nothing.
 constexpr double kLeastEvidence = 0.5;
-/// How well the odds are known that a doubtful box is an object: up to a factor e, one standard deviation.
-constexpr double kDoubtfulOdds = 1.0;
+/// How well the odds are known that a doubtful box is an object: up to a factor e^1.5, one standard deviation. Recall,
+/// spurious rate and existence of lone boxes hang on each other, so that small errors of the model grow there.
+constexpr double kDoubtfulOdds = 1.5;
 
 /// A share with this mean and variance: normal on the logit scale.
 Figure share(double mean, double variance, bool determined) {

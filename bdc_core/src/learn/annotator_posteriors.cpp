@@ -131,13 +131,17 @@ std::vector<std::size_t> partners(const AnnotatorPosteriors& posteriors, const C
   return out;
 }
 
+/// The recall prior is fitted where at least this many people were shown at least one object, and is worth between so
+/// many objects.
+constexpr double kLeastPeople = 3, kLeastShown = 1, kLeastStrength = 2, kMostStrength = 30;
+
+/// The recall prior is no setting: merged files get their own.
 bool same_priors(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b) {
   return a.profile == b.profile && a.box_prior.mean == b.box_prior.mean &&
          a.box_prior.strength == b.box_prior.strength && a.box_prior.upsilon == b.box_prior.upsilon &&
          a.box_prior.beta == b.box_prior.beta && a.box_prior.full_covariance == b.box_prior.full_covariance &&
          a.box_mean_limit == b.box_mean_limit && a.confusion_prior.diagonal == b.confusion_prior.diagonal &&
          a.confusion_prior.off_diagonal == b.confusion_prior.off_diagonal && a.has_existence == b.has_existence &&
-         a.recall_prior.a == b.recall_prior.a && a.recall_prior.b == b.recall_prior.b &&
          a.spurious_prior.shape == b.spurious_prior.shape && a.spurious_prior.rate == b.spurious_prior.rate &&
          a.accuracy_prior.a == b.accuracy_prior.a && a.accuracy_prior.b == b.accuracy_prior.b;
 }
@@ -181,7 +185,11 @@ double AnnotatorPosteriors::accuracy(std::size_t k) const {
 
 double AnnotatorPosteriors::mean_recall(std::size_t k) const {
   const AnnotatorEvidence& e = annotators[k];
-  return (recall_prior.a + e.found) / (recall_prior.a + recall_prior.b + e.found + e.missed);
+  return (recall_prior.a + e.found - e.loose) / (recall_prior.a + recall_prior.b + e.found + e.missed);
+}
+
+double AnnotatorPosteriors::drawn_share(std::size_t k) const {
+  return (1 + annotators[k].found) / (2 + annotators[k].found + annotators[k].missed);
 }
 
 double AnnotatorPosteriors::mean_spurious_per_image(std::size_t k) const {
@@ -237,7 +245,34 @@ AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosterior
     for (const std::size_t other : members[k]) add_columns(b.confusion, other, new_class, J, columns);
     append_columns(columns, result.confusion);
   }
+  if (result.has_existence) fit_recall_prior(result);
   return result;
+}
+
+void fit_recall_prior(AnnotatorPosteriors& p) {
+  p.recall_prior = {1, 1};
+  double people = 0, objects = 0, squares = 0, found = 0;
+  for (const AnnotatorEvidence& e : p.annotators) {
+    const double shown = e.found + e.missed;
+    if (shown < kLeastShown) continue;
+    people += 1;
+    objects += shown;
+    squares += shown * shown;
+    found += e.found - e.loose;
+  }
+  if (people < kLeastPeople) return;
+  const double mean = std::clamp(found / objects, 0.02, 0.98), chance = mean * (1 - mean);
+  double spread = 0;
+  for (const AnnotatorEvidence& e : p.annotators) {
+    const double shown = e.found + e.missed;
+    if (shown < kLeastShown) continue;
+    const double error = (e.found - e.loose) / shown - mean;
+    spread += shown * error * error;
+  }
+  const double variance = (spread - (people - 1) * chance) / (objects - squares / objects);
+  const double strength =
+      variance > 0 ? std::clamp(chance / variance - 1, kLeastStrength, kMostStrength) : kMostStrength;
+  p.recall_prior = {mean * strength, (1 - mean) * strength};
 }
 
 void set_figure_priors(AnnotatorPosteriors& p) {

@@ -185,7 +185,7 @@ TEST(JsonWriter, EveryDoubleReadsBackToTheSameBits) {
 }
 
 TEST(JsonWriter, StringsReadBackAndInvalidBytesAreReplaced) {
-  const std::string text("tab\t quote\" back\\ \x01 \xC3\xA4", 23);
+  const std::string text = "tab\t quote\" back\\ \x01 \xC3\xA4" + std::string(1, '\0');
   std::ostringstream out;
   { JsonWriter(out).string(text); }
   EXPECT_EQ(read_string(out.str()), text);

@@ -279,6 +279,42 @@ TEST(AbsenceAware, LearnsWhatWasPlantedOfEveryAnnotator) {
   EXPECT_GT(s[0].right_strength / s[0].wrong_strength, 2 * s[4].right_strength / s[4].wrong_strength);
 }
 
+TEST(AbsenceAware, ABoxThatNobodyElseDrewTeachesNothingOfItsDrawersErrors) {
+  CrowdData crowd = empty_crowd(40, 3, 2);
+  const auto draw = [&](std::size_t image, int annotator, double x) {
+    crowd.annotations.push_back({Box{x, 20, x + 40, 60}, static_cast<std::int32_t>(image), 0, annotator});
+    crowd.assignments.push_back({static_cast<std::int32_t>(image), annotator});
+  };
+  for (std::size_t i = 0; i < 40; ++i) {
+    draw(i, 0, 10), draw(i, 1, 12);
+    draw(i, 2, 200);  // far from what the others see
+  }
+  crowd.finalize();
+  const AbsenceAwareResult r = run_absence_aware(crowd, nullptr);
+  EXPECT_GT(r.evidence.source[0].boxes, 30);
+  EXPECT_EQ(r.evidence.source[2].boxes, 0);
+  EXPECT_EQ(r.evidence.source[2].loose, 0) << "nobody says that its boxes are off";
+}
+
+TEST(AbsenceAware, ABoxFarFromWhatTheOthersDrewIsLooseThoughItPullsTheConsensus) {
+  CrowdData crowd = empty_crowd(60, 3, 1);
+  std::mt19937 random(3);
+  std::normal_distribution<double> off(0, 3);
+  for (std::size_t i = 0; i < 60; ++i) {
+    for (int k = 0; k < 3; ++k) {
+      const double shift = k == 2 && i % 2 == 0 ? 26 : 0;  // IoU of about 0.35 with boxes of width 55
+      const double x = 40 + shift + off(random), y = 40 + off(random);
+      crowd.annotations.push_back({Box{x, y, x + 55, y + 55}, static_cast<std::int32_t>(i), 0, k});
+      crowd.assignments.push_back({static_cast<std::int32_t>(i), k});
+    }
+  }
+  crowd.finalize();
+  const AbsenceAwareResult r = run_absence_aware(crowd, nullptr);
+  const auto& s = r.evidence.source;
+  EXPECT_LT(s[0].loose, 3);
+  EXPECT_GT(s[2].loose + s[2].missed, 20) << "every second box is somewhere else";
+}
+
 TEST(AbsenceAware, AnAnnotatorWhoLookedAndDrewNothingIsEvidenceAgainst) {
   // Annotator 0 draws a lone box in the last image. In one crowd the others saw that image, in the other they did not.
   const auto existence = [](bool others_saw) {

@@ -52,6 +52,29 @@ TEST(AnnotatorFigures, WhoWasShownNothingIsNotKnownRatherThanPoor) {
   EXPECT_EQ(bdc::cluster_annotators(p, 1).cluster[1], bdc::AnnotatorClusters::none) << "and is in no group";
 }
 
+TEST(AnnotatorFigures, ARecallOfFewObjectsIsDrawnToTheColleagues) {
+  AnnotatorPosteriors p = people({{80, 20}, {78, 22}, {83, 17}, {2, 2}, {0, 0}}, 3);
+  bdc::fit_recall_prior(p);
+  EXPECT_NEAR(p.mean_recall(0), 0.8, 0.01);
+  EXPECT_GT(p.mean_recall(3), 0.7) << "two of four, among people who find four of five";
+  EXPECT_NEAR(p.mean_recall(4), 0.8, 0.02);
+  EXPECT_FALSE(recall_figure(p, 4).determined);
+  AnnotatorPosteriors apart = people({{95, 5}, {20, 80}, {60, 40}, {2, 2}}, 3);
+  bdc::fit_recall_prior(apart);
+  EXPECT_LT(apart.recall_prior.a + apart.recall_prior.b, 6) << "people who differ say little of a newcomer";
+  AnnotatorPosteriors two = people({{80, 20}, {2, 2}}, 3);
+  bdc::fit_recall_prior(two);
+  EXPECT_EQ(two.recall_prior.a, 1) << "two people are no crowd";
+}
+
+TEST(AnnotatorFigures, LooseBoxesAreNotRecall) {
+  AnnotatorPosteriors p = people({{80, 20}}, 3);
+  const double before = p.mean_recall(0), drawn = p.drawn_share(0);
+  p.annotators[0].loose = 40;
+  EXPECT_NEAR(p.mean_recall(0), before - 40.0 / 102, 1e-12);
+  EXPECT_EQ(p.drawn_share(0), drawn);
+}
+
 TEST(AnnotatorFigures, IntervalsHoldTheFigureAndNarrowWithEvidence) {
   const AnnotatorPosteriors p = people({{8, 2}, {800, 200}}, 3);
   for (std::size_t k = 0; k < 2; ++k) {

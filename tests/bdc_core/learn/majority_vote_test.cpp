@@ -17,7 +17,7 @@ bool majority_by_pixels(const std::vector<bdc::Box>& boxes, int annotators, bdc:
   for (const bdc::Box& b : boxes) {
     for (int x = static_cast<int>(b.x1); x < static_cast<int>(b.x2); ++x) {
       for (int y = static_cast<int>(b.y1); y < static_cast<int>(b.y2); ++y) {
-        ++count[static_cast<std::size_t>(x + 1)][static_cast<std::size_t>(y + 1)];
+        ++count[static_cast<std::size_t>(x) + 1][static_cast<std::size_t>(y) + 1];
       }
     }
   }

@@ -15,9 +15,9 @@ struct Figure {
   bool determined = false;
 };
 
-/// Share of the objects shown that the annotator drew with a box that overlaps the consensus by half or more. The
-/// interval also holds what is not known of the objects themselves: whether a box that hardly anybody else drew is one.
-/// Undetermined where no object was shown, and for profiles without recall.
+/// Share of the objects shown that the annotator drew in place: with a box that overlaps what the others drew of it by
+/// 0.4 or more. The interval also holds what is not known of the objects themselves: whether a box that hardly anybody
+/// else drew is one. Undetermined where no object was shown, and for profiles without recall.
 [[nodiscard]] Figure recall_figure(const AnnotatorPosteriors& posteriors, std::size_t k);
 /// Boxes drawn where nothing is, per image in which anybody drew something.
 [[nodiscard]] Figure spurious_figure(const AnnotatorPosteriors& posteriors, std::size_t k);

@@ -28,7 +28,7 @@ struct AnnotatorEvidence {
   double annotations = 0;  ///< boxes drawn
   BoxErrorSums box;        ///< errors of the boxes that were tied to an object
   double found = 0;        ///< objects that were there and drawn
-  double loose = 0;        ///< of these, objects drawn with a box that overlaps the consensus by less than half
+  double loose = 0;        ///< of these, objects drawn with a box that overlaps what the others drew by less than 0.4
   double missed = 0;       ///< objects that were there and not drawn
   double spurious = 0;     ///< boxes drawn where nothing was
   /// How much found and missed hang on boxes that may be objects or not: sums of probability x (1 - probability).
@@ -45,8 +45,8 @@ struct AnnotatorPosteriors {
   BoxPrior box_prior;
   std::array<double, 4> box_mean_limit{};  ///< means are clipped to +- this; 0: no limit
   ConfusionPrior confusion_prior;
-  bool has_existence = false;  ///< found, missed and spurious are meaningful
-  BetaPrior recall_prior;
+  bool has_existence = false;      ///< found, missed and spurious are meaningful
+  BetaPrior recall_prior;          ///< of the share of objects drawn in place; fitted, see fit_recall_prior
   GammaPrior spurious_prior;       ///< spurious boxes per image
   BetaPrior accuracy_prior{0, 0};  ///< of the share of right classes over all classes; 0: row by row, confusion_prior
 
@@ -61,8 +61,10 @@ struct AnnotatorPosteriors {
   /// Probability that a box of a true class j, drawn at random from the classes in proportion to how often the
   /// annotator met them, is given class j; with no evidence, the prior's share. 1 with one class.
   [[nodiscard]] double accuracy(std::size_t k) const;
-  /// Of objects that are there, those drawn, loosely or not.
+  /// Of objects that are there, those drawn in place: see AnnotatorEvidence::loose.
   [[nodiscard]] double mean_recall(std::size_t k) const;
+  /// Of objects that are there, those drawn, in place or not. Judged by the counts alone: Beta(1, 1).
+  [[nodiscard]] double drawn_share(std::size_t k) const;
   [[nodiscard]] double mean_spurious_per_image(std::size_t k) const;
 
   /// The annotator's index by id, or npos.
@@ -75,6 +77,10 @@ struct AnnotatorPosteriors {
 /// class that one side does not have gets no counts from it). The priors are settings, not evidence: they stay as they
 /// are, and like the profile they must be equal. Throws DataError, naming both sources, otherwise.
 [[nodiscard]] AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b);
+
+/// Sets the recall prior to what the annotators are like: mean and spread of their recall, by moments. A person with
+/// few objects is judged by their colleagues as well. Beta(1, 1) where fewer than three people were shown anything.
+void fit_recall_prior(AnnotatorPosteriors& posteriors);
 
 /// The priors of the figures about a person, the same for every crowd: weak, so that a figure is what was counted.
 void set_figure_priors(AnnotatorPosteriors& posteriors);

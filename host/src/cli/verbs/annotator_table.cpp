@@ -81,14 +81,15 @@ void print_annotators(std::ostream& out, const AnnotatorPosteriors& posteriors, 
 
 void print_simulated(std::ostream& out, const AnnotatorPosteriors& posteriors,
                      const std::vector<SimulatedAnnotator>& truth) {
-  Table table({"annotator", "recall", "spurious/image", "class accuracy", "box noise"});
+  // How often a simulated annotator draws an object is known, not how often in place.
+  Table table({"annotator", "objects drawn", "spurious/image", "class accuracy", "box noise"});
   for (std::size_t c = 1; c < 5; ++c) table.align_right(c);
   const auto pair = [](double learnt, double is) { return fixed(learnt, 2) + " (" + fixed(is, 2) + ")"; };
   for (std::size_t k = 0; k < std::min(truth.size(), posteriors.annotators.size()); ++k) {
     const SimulatedAnnotator& t = truth[k];
     // An edge moves with the centre and with half the size.
     const double noise = std::hypot((t.noise[0] + t.noise[1]) / 2, (t.noise[2] + t.noise[3]) / 4);
-    table.add({t.name, posteriors.has_existence ? pair(posteriors.mean_recall(k), t.recall) : "-",
+    table.add({t.name, posteriors.has_existence ? pair(posteriors.drawn_share(k), t.recall) : "-",
                posteriors.has_existence ? pair(posteriors.mean_spurious_per_image(k), t.spurious_rate) : "-",
                pair(posteriors.accuracy(k), t.class_accuracy),
                has_box_errors(posteriors) ? pair(box_noise(posteriors, k), noise) : "-"});

@@ -61,7 +61,8 @@ void make_absolute(Json& entry, const char* key, const fs::path& folder, const s
 /// Files to start networks from, wherever they are named.
 void make_weights_absolute(Json& networks, const fs::path& folder, const std::string& where) {
   if (!networks.is_object()) return;
-  if (networks.contains("weights") && networks["weights"] != "") make_absolute(networks, "weights", folder, where);
+  if (networks.contains("weights") && networks["weights"] != Json(""))
+    make_absolute(networks, "weights", folder, where);
   for (auto& [key, value] : networks.items()) make_weights_absolute(value, folder, where + "." + printable(key));
 }
 

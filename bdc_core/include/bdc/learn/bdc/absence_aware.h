@@ -26,11 +26,15 @@ namespace bdc {
 /// Levels of a detector's score that the model tells apart: [0, 0.1), ..., [0.9, 1].
 inline constexpr std::size_t kScoreLevels = 10;
 
-/// Object rates (objects per image) that the model tells apart: 0.03 * 1.6^m.
-inline constexpr std::size_t kObjectRates = 18;
+/// Object rates (objects per image) that the model tells apart: 0.03 * 1.2^m.
+inline constexpr std::size_t kObjectRates = 46;
 
 /// A box is where the object is when their intersection over union is at least this.
 inline constexpr double kLocatedIou = 0.5;
+
+/// A person has drawn an object in place when their box overlaps what the others drew of it by at least this. Less than
+/// kLocatedIou: here both boxes are off, not one.
+inline constexpr double kDrawnIou = 0.4;
 
 /// See AbsenceAwareBeliefs::corroborated.
 inline constexpr double kLoneBoxIsReal = 0.8;
@@ -39,7 +43,7 @@ inline constexpr double kLoneBoxIsReal = 0.8;
 struct SourceEvidence {
   double images = 0;  ///< looks that tell of existence: not at blank images, nor at lone ones
   double found = 0;   ///< objects that were there and drawn
-  double loose = 0;   ///< of these, those whose box overlaps the consensus by less than kLocatedIou
+  double loose = 0;   ///< of these, those whose box overlaps the others' by less than kDrawnIou
   /// Sums of existence x (1 - existence) over the candidates drawn, and over those seen and not drawn.
   double found_doubt = 0, missed_doubt = 0;
   double missed = 0;               ///< objects that were there and not drawn

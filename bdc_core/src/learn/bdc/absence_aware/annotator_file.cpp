@@ -56,6 +56,7 @@ AnnotatorPosteriors to_posteriors(const CrowdData& crowd, AbsenceAwareEvidence e
   p.confusion.begin.resize(K + 1);  // without the detector
   p.confusion.label.resize(p.confusion.begin[K]);
   p.confusion.value.resize(p.confusion.begin[K] * crowd.classes.size());
+  fit_recall_prior(p);
   return p;
 }
 

@@ -199,6 +199,9 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
   }
   location -= 2 * static_cast<double>(c.members.size()) * std::log(c.scale[0] * c.scale[1]);
   location -= (tail_.tail + 1) / 2 * tails.log();
+  // The object of a box alone may be anywhere around it: integrated out, the place of the box is as probable as that of
+  // a spurious one, whatever the errors of its source.
+  if (c.members.size() == 1) location = anywhere;
   real += anywhere + c.voices * (location - anywhere);
   spurious += anywhere;
   const double top = *std::max_element(log_class_sum_.begin(), log_class_sum_.end());

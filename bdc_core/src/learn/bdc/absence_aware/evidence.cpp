@@ -1,5 +1,6 @@
 #include "learn/bdc/absence_aware/evidence.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "learn/bdc/absence_aware/candidate.h"
@@ -55,19 +56,30 @@ namespace {
 /// As in candidate.cpp: shares of a prediction's class vector below this are left out.
 constexpr double kSmallestShare = 1e-6;
 
-/// Whether the drawn box overlaps the consensus by at least half.
-bool is_located(const Item& item, const Candidate& c) {
-  return iou({item.edge[0], item.edge[1], item.edge[2], item.edge[3]}, {c.mean[0], c.mean[1], c.mean[2], c.mean[3]}) >=
-         kLocatedIou;
+/// Whether the drawn box overlaps the consensus of the candidate's other members by at least kDrawnIou. A
+/// consensus that it is itself a part of would always be near. True for a box alone.
+bool is_located(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c) {
+  if (c.members.size() == 1) return true;
+  std::array<double, 4> others;
+  for (std::size_t e = 0; e < 4; ++e) {
+    const double scale = c.scale[e & 1U];
+    const double d = expected_square(belief, e, item.edge[e], c.mean[e], c.variance[e], scale);
+    const double own = c.variance[e] * belief.precision[e] / (scale * scale) * outlier_weight(tail.tail, d);
+    others[e] = c.mean[e] +
+                std::min(own / std::max(1e-3, 1 - own), 1e3) * (c.mean[e] - (item.edge[e] - scale * belief.bias[e]));
+  }
+  const Box consensus{others[0], others[1], others[2], others[3]};
+  return consensus.valid() && iou({item.edge[0], item.edge[1], item.edge[2], item.edge[3]}, consensus) >= kDrawnIou;
 }
 }  // namespace
 
 void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
              std::size_t classes, std::size_t first_column, bool lone, SourceEvidence& sums, double* counts) {
-  const double look = item.weight, real = look * c.existence, place = c.voices * c.existence;
+  const double look = item.weight, real = look * c.existence;
+  const double place = c.members.size() == 1 ? 0.0 : c.voices * c.existence;
   sums.boxes += place;
   if (!lone) {
-    sums.loose += is_located(item, c) ? 0.0 : real;
+    sums.loose += is_located(tail, belief, item, c) ? 0.0 : real;
     sums.found_doubt += real * (1 - c.existence);
     sums.found += real;
     sums.spurious += look - real;

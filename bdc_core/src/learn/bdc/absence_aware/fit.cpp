@@ -295,6 +295,7 @@ class Fit {
     const ImageItems image = problem_.image(i);
     double sum = 0;
     for (const Candidate& c : state_[i].candidates) {
+      if (c.members.size() == 1) continue;  // its place says nothing of errors
       const double scale = noise_scale(c.size[axis], beliefs_.priors.reference_size[axis], power);
       const double log_scale = std::log(scale);
       double terms = 0;

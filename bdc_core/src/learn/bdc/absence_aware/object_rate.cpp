@@ -6,9 +6,9 @@
 namespace bdc::absence_aware {
 namespace {
 
-constexpr double kLeastRate = 0.03, kRateStep = 1.6;
+constexpr double kLeastRate = 0.03, kRateStep = 1.2;
 /// Images added to every rate: a Dirichlet(1 + this) prior.
-constexpr double kPriorImages = 0.5;
+constexpr double kPriorImages = 0.1;
 
 struct Rates {
   std::array<double, kObjectRates> value, log;
