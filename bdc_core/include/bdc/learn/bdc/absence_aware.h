@@ -85,8 +85,9 @@ struct AbsenceAwarePriors {
   double spurious_shape = 1, spurious_rate = 3;                   ///< Gamma prior of spurious boxes per image
   std::array<double, kObjectRates> object_share = even_shares();  ///< of images, by object rate
   double right_strength = 1.5,
-         wrong_strength = 1;                   ///< typical Dirichlet weight of the right class and of all the wrong
-  std::vector<double> wrong_share;             ///< J x J: how the wrong weight of a true class is spread; rows sum to 1
+         wrong_strength = 1;  ///< typical Dirichlet weight of the right class and of all the wrong
+  /// J x J: how the wrong weight of true class j is spread over given classes l, at [l * J + j]; over l it sums to 1.
+  std::vector<double> wrong_share;
   double tail = 5;                             ///< degrees of freedom of the Student-t edge error
   std::array<double, 2> size_power{0.5, 0.5};  ///< edge error grows as (width, height) to this power
   std::array<double, 2> reference_size{1, 1};  ///< pixels; the crowd's median width and height
@@ -104,6 +105,8 @@ struct SourceBelief {
   double confusion_divergence = 0;  ///< KL(posterior || prior) of its confusion matrix
   // Expectations of the above.
   std::array<double, 4> precision{}, log_precision{};
+  std::array<double, 4> bias_doubt{};  ///< 1 / bias_count
+  double log_edges = 0;                ///< sum over edges of (E ln precision - ln 2 pi) / 2
   double log_recall = 0, log_miss = 0, log_spurious = 0;
   [[nodiscard]] double mean_recall() const { return recall_a / (recall_a + recall_b); }
   [[nodiscard]] double mean_spurious() const { return spurious_shape / spurious_rate; }

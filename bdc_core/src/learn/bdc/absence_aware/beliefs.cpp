@@ -95,7 +95,10 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector, c
     s.wrong_strength = b.priors.wrong_strength;
   }
   absence_aware::set_source_posteriors(nothing, b);
-  absence_aware::set_confusion_posteriors(columns_in_use(crowd, has_detector, extra), b, 1);
+  b.log_confusion = columns_in_use(crowd, has_detector, extra);
+  absence_aware::ConfusionCells none;
+  none.begin.assign(b.log_confusion.label.size() + 1, 0);
+  absence_aware::set_confusion_posteriors(none, b, 1);
   for (std::size_t k = 0; k < b.source.size(); ++k) {
     b.source[k].draws = b.log_confusion.begin[k + 1] > b.log_confusion.begin[k];
   }
@@ -121,8 +124,9 @@ void update_beliefs(AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& ev
   absence_aware::fit_source_priors(evidence.source, beliefs, threads);
   absence_aware::set_object_rates(evidence.rate_images, beliefs.priors);
   absence_aware::set_source_posteriors(evidence, beliefs);
-  absence_aware::fit_confusion_priors(evidence.confusion, beliefs, threads);
-  absence_aware::set_confusion_posteriors(evidence.confusion, beliefs, threads);
+  const absence_aware::ConfusionCells cells = absence_aware::cells_of(evidence.confusion);
+  absence_aware::fit_confusion_priors(beliefs.log_confusion, cells, beliefs, threads);
+  absence_aware::set_confusion_posteriors(cells, beliefs, threads);
 }
 
 double bound_of_evidence(const AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& evidence) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "learn/bdc/absence_aware/evidence.h"
+
 namespace bdc::absence_aware {
 namespace {
 
@@ -15,32 +17,9 @@ constexpr int kSolveSteps = 4;
 constexpr double kLeastVoices = 0.05;
 /// Class probabilities below this are set to 0: the bound loses less than J times this per candidate.
 constexpr double kSmallestProbability = 1e-10;
-/// Shares of a prediction's class vector below this are left out, here and in the evidence.
-constexpr double kSmallestShare = 1e-6;
 
 /// exp(x) adds nothing to 1 below this.
 constexpr double kNegligible = -40;
-/// The logarithm of a product of many factors >= 0.5, with few calls of log.
-class LogProduct {
- public:
-  void multiply(double factor) {
-    product_ *= std::min(factor, kLargest);
-    if (product_ > kLargest || product_ < 1 / kLargest) flush();
-  }
-  double log() {
-    flush();
-    return sum_;
-  }
-
- private:
-  static constexpr double kLargest = 1e100;
-  void flush() {
-    sum_ += std::log(product_);
-    product_ = 1;
-  }
-  double product_ = 1, sum_ = 0;
-};
-
 double median_of(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
   const std::size_t n = values.size();
@@ -64,6 +43,7 @@ double log_sum(double a, double b) {
 CandidateModel::CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageItems& image)
     : beliefs_(beliefs), image_(image), tail_(beliefs.priors.tail), log_class_sum_(beliefs.classes) {
   log_all_miss_ = absence_aware::log_all_miss(beliefs, image);
+  log_classes_ = std::log(static_cast<double>(beliefs.classes));
   log_place_ = -std::log(image.width * image.height * kLogSizeRange * kLogSizeRange);
   const std::size_t J = beliefs.classes;
   std::size_t predictions = 0;
@@ -92,9 +72,7 @@ CandidateModel::CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageIt
 void CandidateModel::add_item_terms(const Item& item) {
   const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
   const double w = item.weight;
-  ItemTerms t{0, -w * std::log(static_cast<double>(beliefs_.classes)), 4 * tail_.constant,
-              log_place_ - std::log((item.edge[2] - item.edge[0]) * (item.edge[3] - item.edge[1]))};
-  for (const double log_precision : s.log_precision) t.edges += 0.5 * (log_precision - kLogTwoPi);
+  ItemTerms t{0, -w * log_classes_, 4 * tail_.constant + s.log_edges, log_place_ - item.log_area};
   if (!image_.lone) {
     t.real += w * (s.log_recall - s.log_miss);
     t.spurious += w * s.log_spurious;
@@ -106,32 +84,8 @@ void CandidateModel::add_item_terms(const Item& item) {
   terms_.push_back(t);
 }
 
-void CandidateModel::set_scale(Candidate& c) const {
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    c.scale[axis] = noise_scale(c.size[axis], beliefs_.priors.reference_size[axis], beliefs_.priors.size_power[axis]);
-  }
-}
-
-void CandidateModel::update_box(Candidate& c, bool reweight) const {
-  std::array<double, 4> precision{}, weighted{};
-  const std::array<double, 2> shrink{1 / (c.scale[0] * c.scale[0]), 1 / (c.scale[1] * c.scale[1])};
-  for (const std::int32_t n : c.members) {
-    const Item& item = image_.items[static_cast<std::size_t>(n)];
-    const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
-    for (std::size_t e = 0; e < 4; ++e) {
-      const double scale = c.scale[e & 1U];
-      double w = s.precision[e] * shrink[e & 1U];
-      if (reweight) {
-        w *= outlier_weight(tail_.tail, expected_square(s, e, item.edge[e], c.mean[e], c.variance[e], scale));
-      }
-      precision[e] += w;
-      weighted[e] += w * (item.edge[e] - scale * s.bias[e]);
-    }
-  }
-  for (std::size_t e = 0; e < 4; ++e) {
-    c.mean[e] = weighted[e] / precision[e];
-    c.variance[e] = 1 / precision[e];
-  }
+Members CandidateModel::members_of(const Candidate& c) const {
+  return {c.members, image_.items.data(), beliefs_.source.data()};
 }
 
 void CandidateModel::solve(Candidate& c) {
@@ -143,15 +97,15 @@ void CandidateModel::solve(Candidate& c) {
     }
     c.size[axis] = median_of(scratch_);
   }
-  set_scale(c);
-  update_box(c, false);
-  for (int step = 0; step < kSolveSteps; ++step) update_box(c, true);
+  set_noise_scale(beliefs_.priors, c);
+  const Members members = members_of(c);
+  update_edges(members, tail_.tail, false, c);
+  for (int step = 0; step < kSolveSteps; ++step) update_edges(members, tail_.tail, true, c);
   evaluate(c, false);
 }
 
 void CandidateModel::refine(Candidate& c, int steps) {
-  set_scale(c);
-  for (int step = 0; step < steps; ++step) update_box(c, true);
+  for (int step = 0; step < steps; ++step) update_edges(members_of(c), tail_.tail, true, c);
   evaluate(c, true);
 }
 
@@ -173,18 +127,12 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
   double real = image_.lone ? 0.0 : log_object_ + log_all_miss_;
   // In a lone image nothing is known of existence; ImageState::occupied says it.
   double spurious = image_.lone ? -std::numeric_limits<double>::infinity() : 0.0;
-  double location = log_place_ - std::log(c.size[0] * c.size[1]), anywhere = 0;
-  for (std::size_t e = 0; e < 4; ++e) location += 0.5 * (kLogTwoPiE + std::log(c.variance[e]));
+  const double area = c.size[0] * c.size[1], spread = c.variance[0] * c.variance[1] * c.variance[2] * c.variance[3];
+  double location = log_place_ + 2 * kLogTwoPiE + 0.5 * std::log(spread / (area * area)), anywhere = 0;
   const std::size_t J = beliefs_.classes;
   std::copy(beliefs_.log_class.begin(), beliefs_.log_class.end(), log_class_sum_.begin());
-  LogProduct tails;
   for (const std::int32_t n : c.members) {
     const Item& item = image_.items[static_cast<std::size_t>(n)];
-    const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
-    for (std::size_t e = 0; e < 4; ++e) {
-      const double d = expected_square(s, e, item.edge[e], c.mean[e], c.variance[e], c.scale[e & 1U]);
-      tails.multiply((tail_.tail + d) / 2);
-    }
     const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
     real += own.real;
     spurious += own.spurious;
@@ -197,8 +145,9 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
       for (std::size_t j = 0; j < J; ++j) log_class_sum_[j] += item.weight * terms[j];
     }
   }
-  location -= 2 * static_cast<double>(c.members.size()) * std::log(c.scale[0] * c.scale[1]);
-  location -= (tail_.tail + 1) / 2 * tails.log();
+  location -= 2 * static_cast<double>(c.members.size()) * c.log_scales;
+  const std::array<double, 2> tails = log_tails(members_of(c), tail_.tail, c, c.scale);
+  location -= (tail_.tail + 1) / 2 * (tails[0] + tails[1]);
   // The object of a box alone may be anywhere around it: integrated out, the place of the box is as probable as that of
   // a spurious one, whatever the errors of its source.
   if (c.members.size() == 1) location = anywhere;
@@ -233,7 +182,7 @@ CandidateGain CandidateModel::joining(const Candidate& c, std::int32_t n) const 
   const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
   const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
   const double place = own.place;
-  CandidateGain gain{own.edges - 2 * std::log(c.scale[0] * c.scale[1]), own.spurious + place};
+  CandidateGain gain{own.edges - 2 * c.log_scales, own.spurious + place};
   double tails = 1, spread = 1;
   for (std::size_t e = 0; e < 4; ++e) {
     const double scale = c.scale[e & 1U], v = c.variance[e];
@@ -264,7 +213,7 @@ CandidateGain CandidateModel::leaving(const Candidate& c, std::int32_t n) const 
   const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
   const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
   const double place = own.place;
-  CandidateGain gain{-own.edges + 2 * std::log(c.scale[0] * c.scale[1]), -own.spurious - place};
+  CandidateGain gain{-own.edges + 2 * c.log_scales, -own.spurious - place};
   double tails = 1, spread = 1;
   for (std::size_t e = 0; e < 4; ++e) {
     const double scale = c.scale[e & 1U], v = c.variance[e];

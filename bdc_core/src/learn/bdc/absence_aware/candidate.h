@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "learn/bdc/absence_aware/edge_kernels.h"
 #include "learn/bdc/absence_aware/edge_noise.h"
 #include "learn/bdc/absence_aware/image_state.h"
 
@@ -53,14 +54,14 @@ class CandidateModel {
     double place;           ///< place if spurious
   };
   void add_item_terms(const Item& item);
-  void set_scale(Candidate& c) const;
   void set_voices(Candidate& c) const;
-  void update_box(Candidate& c, bool reweight) const;
+  [[nodiscard]] Members members_of(const Candidate& c) const;
 
   const AbsenceAwareBeliefs& beliefs_;
   const ImageItems& image_;
   TailTerms tail_;
   double log_all_miss_ = 0, log_object_ = 0;
+  double log_classes_ = 0;                ///< ln J
   double log_place_ = 0;                  ///< ln density of a place in the image, nominal size left out
   std::vector<ItemTerms> terms_;          ///< per item
   std::vector<const double*> log_class_;  ///< per item: J expected log-likelihoods of its class, by true class

@@ -15,9 +15,11 @@ double noise_scale(double size, double reference, double power) {
   return reference * std::pow(size / reference, power);
 }
 
-double edge_evidence(const TailTerms& tail, double log_precision, double d, double log_scale) {
-  return 0.5 * (log_precision - kLogTwoPi) - log_scale + tail.constant -
-         (tail.tail + 1) / 2 * std::log((tail.tail + d) / 2);
+void set_noise_scale(const AbsenceAwarePriors& priors, Candidate& c) {
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    c.scale[axis] = noise_scale(c.size[axis], priors.reference_size[axis], priors.size_power[axis]);
+  }
+  c.log_scales = std::log(c.scale[0] * c.scale[1]);
 }
 
 }  // namespace bdc::absence_aware

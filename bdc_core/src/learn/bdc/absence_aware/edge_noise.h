@@ -9,6 +9,7 @@
 ///   x = theta + scale (bias + e),  e | u, precision ~ N(0, 1 / (u precision)),  u ~ Gamma(tail/2, tail/2).
 namespace bdc::absence_aware {
 
+/// ln(2 pi)
 inline constexpr double kLogTwoPi = 1.8378770664093454836;
 
 /// Terms of the Student-t that depend on the tail only.
@@ -21,19 +22,19 @@ struct TailTerms {
 /// reference * (size / reference)^power.
 [[nodiscard]] double noise_scale(double size, double reference, double power);
 
+/// Sets the candidate's noise scales from its size.
+void set_noise_scale(const AbsenceAwarePriors& priors, Candidate& c);
+
 /// D = E[precision (x - theta - scale bias)^2 / scale^2] under the posteriors of theta, bias and precision.
 [[nodiscard]] inline double expected_square(const SourceBelief& s, std::size_t edge, double x, double mean,
                                             double variance, double scale) {
   const double error = (x - mean) / scale - s.bias[edge];
-  return s.precision[edge] * (error * error + variance / (scale * scale)) + 1 / s.bias_count[edge];
+  return s.precision[edge] * (error * error + variance / (scale * scale)) + s.bias_doubt[edge];
 }
 
 /// E[u] given D: near 1 for an edge in agreement, small for an outlier.
 [[nodiscard]] inline double outlier_weight(double tail, double d) {
   return (tail + 1) / (tail + d);
 }
-
-/// ln of the integral over u of p(u) exp(E ln N(x | ...)): an edge's part of the bound with the best q(u) put in.
-[[nodiscard]] double edge_evidence(const TailTerms& tail, double log_precision, double d, double log_scale);
 
 }  // namespace bdc::absence_aware

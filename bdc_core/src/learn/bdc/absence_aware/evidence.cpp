@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "learn/bdc/absence_aware/candidate.h"
+#include "learn/bdc/absence_aware/edge_kernels.h"
 #include "learn/bdc/absence_aware/object_rate.h"
 
 namespace bdc {
@@ -53,60 +54,56 @@ AbsenceAwareEvidence in_box_sizes(AbsenceAwareEvidence evidence) {
 
 namespace absence_aware {
 namespace {
-/// As in candidate.cpp: shares of a prediction's class vector below this are left out.
-constexpr double kSmallestShare = 1e-6;
-
 /// Whether the drawn box overlaps the consensus of the candidate's other members by at least kDrawnIou. A
 /// consensus that it is itself a part of would always be near. True for a box alone.
-bool is_located(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c) {
+bool is_located(double tail, const SourceBelief& belief, const Item& item, const Candidate& c) {
   if (c.members.size() == 1) return true;
   std::array<double, 4> others;
   for (std::size_t e = 0; e < 4; ++e) {
     const double scale = c.scale[e & 1U];
     const double d = expected_square(belief, e, item.edge[e], c.mean[e], c.variance[e], scale);
-    const double own = c.variance[e] * belief.precision[e] / (scale * scale) * outlier_weight(tail.tail, d);
+    const double own = c.variance[e] * belief.precision[e] / (scale * scale) * outlier_weight(tail, d);
     others[e] = c.mean[e] +
                 std::min(own / std::max(1e-3, 1 - own), 1e3) * (c.mean[e] - (item.edge[e] - scale * belief.bias[e]));
   }
   const Box consensus{others[0], others[1], others[2], others[3]};
   return consensus.valid() && iou({item.edge[0], item.edge[1], item.edge[2], item.edge[3]}, consensus) >= kDrawnIou;
 }
+
+/// Adds a box's label to the dense counts.
+void add_label(const Item& item, const Candidate& c, ConfusionColumns& counts) {
+  const double real = item.weight * c.existence;
+  const std::size_t J = counts.num_classes;
+  const auto add = [&](std::size_t column, double weight) {
+    double* to = counts.value.data() + column * J;
+    for (std::size_t j = 0; j < J; ++j) to[j] += weight * static_cast<double>(c.class_probs[j]);
+  };
+  if (item.class_probs == nullptr) {
+    add(item.column, real);
+    return;
+  }
+  const std::size_t first = counts.begin[static_cast<std::size_t>(item.source)];
+  for (std::size_t l = 0; l < J; ++l) {
+    if (item.class_probs[l] >= kSmallestShare) add(first + l, real * item.class_probs[l]);
+  }
+}
+
 }  // namespace
 
-void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
-             std::size_t classes, std::size_t first_column, bool lone, SourceEvidence& sums, double* counts) {
+void add_box(double tail, const SourceBelief& belief, const Item& item, const Candidate& c, bool lone, Counted what,
+             SourceEvidence& sums) {
   const double look = item.weight, real = look * c.existence;
   const double place = c.members.size() == 1 ? 0.0 : c.voices * c.existence;
   sums.boxes += place;
   if (!lone) {
-    sums.loose += is_located(tail, belief, item, c) ? 0.0 : real;
-    sums.found_doubt += real * (1 - c.existence);
+    if (what == Counted::all) {
+      sums.loose += is_located(tail, belief, item, c) ? 0.0 : real;
+      sums.found_doubt += real * (1 - c.existence);
+    }
     sums.found += real;
     sums.spurious += look - real;
   }
-  for (std::size_t e = 0; e < 4; ++e) {
-    const double d = expected_square(belief, e, item.edge[e], c.mean[e], c.variance[e], c.scale[e & 1U]);
-    const double w = place * outlier_weight(tail.tail, d);
-    const double pixels = item.edge[e] - c.mean[e], square = pixels * pixels + c.variance[e];
-    const double per_scale = 1 / c.scale[e & 1U], per_size = 1 / c.size[e & 1U];
-    sums.weight[e] += w;
-    sums.error[e] += w * pixels * per_scale;
-    sums.square[e] += w * square * per_scale * per_scale;
-    sums.size_error[e] += w * pixels * per_size;
-    sums.size_square[e] += w * square * per_size * per_size;
-  }
-  if (item.class_probs == nullptr) {
-    double* column = counts + (item.column - first_column) * classes;
-    for (std::size_t j = 0; j < classes; ++j) column[j] += real * static_cast<double>(c.class_probs[j]);
-    return;
-  }
-  for (std::size_t l = 0; l < classes; ++l) {
-    if (item.class_probs[l] < kSmallestShare) continue;
-    double* column = counts + l * classes;
-    for (std::size_t j = 0; j < classes; ++j) {
-      column[j] += real * item.class_probs[l] * static_cast<double>(c.class_probs[j]);
-    }
-  }
+  add_edges(item, belief, tail, c, place, what == Counted::all, sums);
 }
 
 double doubt_of(const ImageState& state) {
@@ -115,6 +112,9 @@ double doubt_of(const ImageState& state) {
   return sum;
 }
 
+namespace {
+
+/// Adds what does not belong to a single source: classes, objects, score levels.
 void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
                       AbsenceAwareEvidence& evidence) {
   if (state.blank) {
@@ -145,8 +145,10 @@ void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& imag
   }
 }
 
-void add_image(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
-               AbsenceAwareEvidence& evidence) {
+}  // namespace
+
+void add_image_sums(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state, Counted what,
+                    AbsenceAwareEvidence& evidence) {
   add_image_totals(beliefs, image, state, evidence);
   if (state.blank) {
     if (!beliefs.has_detector) return;
@@ -154,14 +156,12 @@ void add_image(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, cons
     for (const Item& item : image.items) evidence.source.back().spurious += item.weight;
     return;
   }
-  const TailTerms tail(beliefs.priors.tail);
+  const double tail = beliefs.priors.tail;
   for (const Candidate& c : state.candidates) {
     for (const std::int32_t n : c.members) {
       const Item& item = image.items[static_cast<std::size_t>(n)];
       const auto k = static_cast<std::size_t>(item.source);
-      const std::size_t first = evidence.confusion.begin[k];
-      add_box(tail, beliefs.source[k], item, c, beliefs.classes, first, image.lone, evidence.source[k],
-              evidence.confusion.value.data() + first * beliefs.classes);
+      add_box(tail, beliefs.source[k], item, c, image.lone, what, evidence.source[k]);
       if (image.lone) continue;
       evidence.source[k].missed -= item.weight * c.existence;
       evidence.source[k].missed_doubt -= item.weight * c.existence * (1 - c.existence);
@@ -175,6 +175,17 @@ void add_image(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, cons
     looked.images += w;
     looked.missed += w * objects;
     looked.missed_doubt += w * doubt;
+  }
+}
+
+void add_image(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
+               AbsenceAwareEvidence& evidence) {
+  add_image_sums(beliefs, image, state, Counted::all, evidence);
+  if (state.blank) return;
+  for (const Candidate& c : state.candidates) {
+    for (const std::int32_t n : c.members) {
+      add_label(image.items[static_cast<std::size_t>(n)], c, evidence.confusion);
+    }
   }
 }
 

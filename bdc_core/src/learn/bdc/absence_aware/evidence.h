@@ -7,17 +7,23 @@
 /// Expected sufficient statistics of the candidates as they stand.
 namespace bdc::absence_aware {
 
-/// Adds one box of a source, a member of candidate c of an image that is not blank, `lone` or not. counts: the source's
-/// confusion columns start at `first_column`.
-void add_box(const TailTerms& tail, const SourceBelief& belief, const Item& item, const Candidate& c,
-             std::size_t classes, std::size_t first_column, bool lone, SourceEvidence& sums, double* counts);
+/// Shares of a prediction's class vector below this are left out.
+inline constexpr double kSmallestShare = 1e-6;
+
+/// What is counted: all, or only what the sources' posteriors need.
+enum class Counted { all, for_posteriors };
+
+/// Adds one box of a source, a member of candidate c of an image that is not blank, `lone` or not.
+void add_box(double tail, const SourceBelief& belief, const Item& item, const Candidate& c, bool lone, Counted what,
+             SourceEvidence& sums);
 
 /// Sum of existence x (1 - existence).
 [[nodiscard]] double doubt_of(const ImageState& state);
 
-/// Adds what does not belong to a single source: classes, objects, score levels.
-void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
-                      AbsenceAwareEvidence& evidence);
+/// Adds everything an image tells but the labels: SourceEvidence::missed is the sum over looks of the objects that were
+/// there, less those found.
+void add_image_sums(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state, Counted what,
+                    AbsenceAwareEvidence& evidence);
 
 /// Adds everything an image tells.
 void add_image(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,

@@ -10,6 +10,7 @@
 #include "learn/bdc/absence_aware/image_pass.h"
 #include "learn/bdc/absence_aware/image_targets.h"
 #include "learn/bdc/absence_aware/label_agreement.h"
+#include "learn/bdc/absence_aware/label_counts.h"
 #include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
@@ -20,6 +21,8 @@ namespace absence_aware {
 namespace {
 
 constexpr std::size_t kImagesPerChunk = 16, kImagesPerTrim = 8192;
+/// Sources of all blocks of images together, whose sums are held at once.
+constexpr std::size_t kMostBlockSources = 50'000;
 /// Of a tiny crowd's bound a millionth is a rise that means nothing; it is measured against this instead.
 constexpr double kSmallBound = 2e4;
 constexpr double kLeastPower = 0, kMostPower = 1.25, kLeastTail = 1.5, kMostTail = 200;
@@ -41,23 +44,23 @@ class Fit {
     if (options.prior_evidence != nullptr) {
       prior_ = empty_evidence(beliefs_);
       add_prior(*options.prior_evidence);
+      prior_cells_ = cells_of(prior_.confusion);
       has_prior_ = true;
       align_prior();
     }
-    for (std::size_t k = 0; k < beliefs_.sources(); ++k) {
-      const bool before = has_prior_ && prior_.source[k].boxes > 0;
-      beliefs_.source[k].active = problem_.source_image_begin[k + 1] > problem_.source_image_begin[k] || before;
+    for (const std::int32_t k : problem_.seen_by) beliefs_.source[static_cast<std::size_t>(k)].active = true;
+    for (std::size_t k = 0; has_prior_ && k < beliefs_.sources(); ++k) {
+      if (prior_.source[k].boxes > 0) beliefs_.source[k].active = true;
     }
     if (options.priors != nullptr || options.prior_evidence != nullptr) {
       // Start from what is known already.
-      AbsenceAwareEvidence start = has_prior_ ? prior_ : empty_evidence(beliefs_);
-      ConfusionColumns counts = std::move(start.confusion);
+      const AbsenceAwareEvidence start = has_prior_ ? prior_ : empty_evidence(beliefs_);
       set_source_posteriors(start, beliefs_);
       for (SourceBelief& s : beliefs_.source) {
         s.right_strength = beliefs_.priors.right_strength;
         s.wrong_strength = beliefs_.priors.wrong_strength;
       }
-      set_confusion_posteriors(std::move(counts), beliefs_, options_.threads);
+      set_confusion_posteriors(cells_of(start.confusion), beliefs_, options_.threads);
     }
   }
 
@@ -69,18 +72,15 @@ class Fit {
       image_pass(round == 1 ? ImagePass::first : ImagePass::partition);
       observe(AbsenceAwareUpdate::partition);
       update_sources(true);
+      double bound = pass_over_boxes();
       for (int cycle = is_huge(beliefs_.log_confusion) ? 1 : kCycles; cycle > 0; --cycle) {
-        image_pass(ImagePass::boxes);
-        observe(AbsenceAwareUpdate::boxes);
         update_sources(false);
+        const double last = bound;
+        bound = pass_over_boxes();
+        if (bound - last < kSlightGain * options_.tolerance * std::max(kSmallBound, std::abs(bound))) break;
       }
-      image_pass(ImagePass::boxes);
-      observe(AbsenceAwareUpdate::boxes);
       update_noise_shape();
-      image_pass(ImagePass::boxes);
-      observe(AbsenceAwareUpdate::boxes);
-      update_sources(false);
-      const double bound = lower_bound();
+      bound = pass_over_boxes();
       const double change = round == 1 ? 1.0 : (bound - before) / std::max(kSmallBound, std::abs(bound));
       result.bound.push_back(bound);
       result.rounds = round;
@@ -91,14 +91,25 @@ class Fit {
         break;
       }
     }
-    image_pass(ImagePass::boxes);
     collect(result);
     return result;
   }
 
  private:
   static constexpr int kIndependentRounds = 2;  ///< before it is asked who errs alike
-  static constexpr int kCycles = 4;             ///< updates of boxes and sources between two looks at the partition
+  static constexpr int kCycles = 4;  ///< updates of sources and boxes between two looks at the partition, at most
+  /// Cycles end when the bound rises by less than this times what ends the fit.
+  static constexpr double kSlightGain = 3;
+
+  /// Updates all boxes; the bound after it.
+  double pass_over_boxes() {
+    image_pass(ImagePass::boxes);
+    observe(AbsenceAwareUpdate::boxes);
+    double bound = global_bound(beliefs_);
+    if (has_prior_) bound += expected_log_likelihood(prior_, beliefs_);
+    for (const ImageState& image : state_) bound += image.bound;
+    return bound;
+  }
 
   /// Takes over evidence with other columns, and perhaps without a detector.
   void add_prior(const AbsenceAwareEvidence& e) {
@@ -171,65 +182,52 @@ class Fit {
     return total;
   }
 
-  /// Evidence of all images. Parallel over sources, each adding its boxes in order: no partial sums to hold, and the
-  /// same bits for any number of threads. `buffer` is overwritten with the confusion counts.
-  AbsenceAwareEvidence gather(ConfusionColumns buffer) const {
-    const std::size_t S = beliefs_.sources(), J = beliefs_.classes;
-    AbsenceAwareEvidence evidence;
-    evidence.source.resize(S);
-    evidence.class_count.assign(J, 0.0);
-    evidence.confusion = std::move(buffer);
-    std::vector<double> objects(problem_.images()), doubt(problem_.images());
-    for (std::size_t i = 0; i < problem_.images(); ++i) {
-      objects[i] = drawn_objects(state_[i]) + state_[i].undetected;
-      doubt[i] = doubt_of(state_[i]);
-      add_image_totals(beliefs_, problem_.image(i), state_[i], evidence);
-    }
-    const TailTerms tail(beliefs_.priors.tail);
-    parallel_chunks(S, 1 + S / 64, options_.threads, [&](std::size_t begin, std::size_t end, std::size_t) {
-      for (std::size_t k = begin; k < end; ++k) {
-        const std::size_t first = evidence.confusion.begin[k], last = evidence.confusion.begin[k + 1];
-        double* counts = evidence.confusion.value.data() + first * J;
-        std::fill(counts, counts + (last - first) * J, 0.0);
-        SourceEvidence& sums = evidence.source[k];
-        for (std::size_t s = problem_.source_item_begin[k]; s < problem_.source_item_begin[k + 1]; ++s) {
-          const std::size_t n = problem_.source_item[s];
-          const ImageState& image = state_[problem_.item_image[n]];
-          if (image.blank) {
-            sums.spurious += problem_.items[n].weight;
-            continue;
-          }
-          const std::size_t local = n - problem_.item_begin[problem_.item_image[n]];
-          add_box(tail, beliefs_.source[k], problem_.items[n],
-                  image.candidates[static_cast<std::size_t>(image.candidate_of[local])], J, first,
-                  problem_.lone[problem_.item_image[n]] != 0, sums, counts);
-        }
-        double there = 0, doubtful = 0;
-        for (std::size_t s = problem_.source_image_begin[k]; s < problem_.source_image_begin[k + 1]; ++s) {
-          const std::size_t i = problem_.source_image[s];
-          if (problem_.lone[i] != 0) continue;
-          const double w = problem_.look_weight.empty() ? 1.0 : problem_.look_weight[problem_.source_look[s]];
-          if (!state_[i].blank) there += w * objects[i], doubtful += w * doubt[i];
-          if (!state_[i].blank || k == beliefs_.annotators) sums.images += w;
-        }
-        sums.missed = std::max(0.0, there - sums.found);
-        sums.missed_doubt = std::max(0.0, doubtful - sums.found_doubt);
+  /// Evidence of all images but the labels', in blocks of images that are added in order: the same bits for any number
+  /// of threads. The more sources, the fewer blocks, for the sake of memory.
+  AbsenceAwareEvidence gather(Counted what) const {
+    const std::size_t S = beliefs_.sources(), images = problem_.images();
+    const std::size_t blocks = std::max<std::size_t>(2, std::min<std::size_t>(64, kMostBlockSources / (S + 1)));
+    const std::size_t block_size = std::max<std::size_t>(1, (images + blocks - 1) / blocks);
+    std::vector<AbsenceAwareEvidence> part((images + block_size - 1) / block_size);
+    parallel_chunks(images, block_size, options_.threads, [&](std::size_t begin, std::size_t end, std::size_t block) {
+      part[block].source.resize(S);
+      part[block].class_count.assign(beliefs_.classes, 0.0);
+      for (std::size_t i = begin; i < end; ++i) {
+        add_image_sums(beliefs_, problem_.image(i), state_[i], what, part[block]);
       }
     });
+    AbsenceAwareEvidence evidence;
+    evidence.source.resize(S);
+    evidence.class_count.assign(beliefs_.classes, 0.0);
+    for (AbsenceAwareEvidence& p : part) {
+      evidence.merge(p);
+      p = {};
+    }
+    for (SourceEvidence& s : evidence.source) {  // differences of sums: rounding
+      s.missed = std::max(0.0, s.missed);
+      s.missed_doubt = std::max(0.0, s.missed_doubt);
+    }
     return evidence;
   }
 
   /// Posteriors of the sources, with their priors refitted; then the shift.
   void update_sources(bool first_of_round) {
-    AbsenceAwareEvidence evidence = gather(std::move(beliefs_.log_confusion));
-    if (has_prior_) evidence.merge(prior_);
+    AbsenceAwareEvidence evidence = gather(Counted::for_posteriors);
+    if (has_prior_) {
+      for (std::size_t k = 0; k < beliefs_.sources(); ++k) evidence.source[k].merge(prior_.source[k]);
+      for (std::size_t j = 0; j < beliefs_.classes; ++j) evidence.class_count[j] += prior_.class_count[j];
+      for (std::size_t i = 0; i < kScoreLevels; ++i) {
+        evidence.real_level[i] += prior_.real_level[i];
+        evidence.spurious_level[i] += prior_.spurious_level[i];
+      }
+    }
     fit_source_priors(evidence.source, beliefs_, options_.threads);
     set_source_posteriors(evidence, beliefs_);
     set_object_rates(evidence.rate_images, beliefs_.priors);
-    if (first_of_round || !is_large(evidence.confusion)) {
-      fit_confusion_priors(evidence.confusion, beliefs_, options_.threads);
-    }
-    set_confusion_posteriors(std::move(evidence.confusion), beliefs_, options_.threads);
+    const ConfusionCells cells =
+        count_labels(problem_, state_, beliefs_.log_confusion, has_prior_ ? &prior_cells_ : nullptr, options_.threads);
+    if (first_of_round) fit_confusion_priors(beliefs_.log_confusion, cells, beliefs_, options_.threads);
+    set_confusion_posteriors(cells, beliefs_, options_.threads);
     observe(AbsenceAwareUpdate::sources);
     shift();
     observe(AbsenceAwareUpdate::shift);
@@ -289,27 +287,17 @@ class Fit {
     }
   }
 
-  /// The part of the bound that the noise's shape can change, for one axis (0: x, 1: y).
-  double edge_terms(std::size_t i, std::size_t axis, double power, const TailTerms& tail) const {
-    if (state_[i].blank) return 0;
+  using Trials = std::array<double, 3>;
+
+  /// Calls body(candidate, members, what its edges count) for every candidate of an image that says something of them.
+  template <class Body>
+  void for_edges(std::size_t i, const Body& body) const {
+    if (state_[i].blank) return;
     const ImageItems image = problem_.image(i);
-    double sum = 0;
     for (const Candidate& c : state_[i].candidates) {
       if (c.members.size() == 1) continue;  // its place says nothing of errors
-      const double scale = noise_scale(c.size[axis], beliefs_.priors.reference_size[axis], power);
-      const double log_scale = std::log(scale);
-      double terms = 0;
-      for (const std::int32_t n : c.members) {
-        const Item& item = image.items[static_cast<std::size_t>(n)];
-        const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
-        for (std::size_t e = axis; e < 4; e += 2) {
-          const double d = expected_square(s, e, item.edge[e], c.mean[e], c.variance[e], scale);
-          terms += edge_evidence(tail, s.log_precision[e], d, log_scale);
-        }
-      }
-      sum += c.existence * c.voices * terms;
+      body(c, Members{c.members, image.items.data(), beliefs_.source.data()}, c.existence * c.voices);
     }
-    return sum;
   }
 
   /// Size powers and tail: each is tried one step down and one step up and goes where the bound is highest; a step
@@ -317,41 +305,76 @@ class Fit {
   /// compared at fixed existence, so that it then holds for the best existence too.
   void update_noise_shape() {
     AbsenceAwarePriors& p = beliefs_.priors;
-    const std::array<double, 3> offset{0, -1, 1};
-    const TailTerms tail(p.tail);
+    const Trials offset{0, -1, 1};
+    const double half_tail = (p.tail + 1) / 2;
+    std::array<Trials, 2> power{};
     for (std::size_t axis = 0; axis < 2; ++axis) {
-      std::array<double, 3> power{};
       for (std::size_t t = 0; t < 3; ++t) {
-        power[t] = std::min(kMostPower, std::max(kLeastPower, p.size_power[axis] + offset[t] * power_step_[axis]));
+        power[axis][t] =
+            std::min(kMostPower, std::max(kLeastPower, p.size_power[axis] + offset[t] * power_step_[axis]));
       }
-      const auto value = sum_over_images<3>([&](std::size_t i, std::array<double, 3>& sums) {
-        for (std::size_t t = 0; t < 3; ++t) sums[t] += edge_terms(i, axis, power[t], tail);
+    }
+    // The terms of the bound that differ between the trials, those of x first.
+    const auto value = sum_over_images<6>([&](std::size_t i, std::array<double, 6>& sums) {
+      for_edges(i, [&](const Candidate& c, const Members& members, double counts) {
+        const std::array<double, 2> log_size{std::log(c.size[0] / p.reference_size[0]),
+                                             std::log(c.size[1] / p.reference_size[1])};
+        const auto edges = 2 * static_cast<double>(c.members.size());
+        for (std::size_t t = 0; t < 3; ++t) {
+          std::array<double, 2> log_growth{}, scale{};
+          for (std::size_t axis = 0; axis < 2; ++axis) {
+            log_growth[axis] = power[axis][t] * log_size[axis];
+            scale[axis] = p.reference_size[axis] * std::exp(log_growth[axis]);
+          }
+          const std::array<double, 2> tails = log_tails(members, p.tail, c, scale);
+          for (std::size_t axis = 0; axis < 2; ++axis) {
+            sums[3 * axis + t] -= counts * (edges * log_growth[axis] + half_tail * tails[axis]);
+          }
+        }
       });
-      const std::size_t best = best_of(value);
-      p.size_power[axis] = power[best];
+    });
+    bool moved = false;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const std::size_t best = best_of({value[3 * axis], value[3 * axis + 1], value[3 * axis + 2]});
+      p.size_power[axis] = power[axis][best];
+      moved = moved || best != 0;
       if (best == 0) power_step_[axis] = std::max(0.01, power_step_[axis] / 2);
     }
-    for (ImageState& image : state_) {
-      for (Candidate& c : image.candidates) {
-        for (std::size_t axis = 0; axis < 2; ++axis) {
-          c.scale[axis] = noise_scale(c.size[axis], p.reference_size[axis], p.size_power[axis]);
-        }
-      }
-    }
-    std::array<double, 3> tails{};
+    if (moved) set_scales();
+    update_tail();
+    observe(AbsenceAwareUpdate::noise_shape);
+  }
+
+  void set_scales() {
+    const AbsenceAwarePriors& p = beliefs_.priors;
+    parallel_chunks(problem_.images(), kImagesPerChunk, options_.threads,
+                    [&](std::size_t begin, std::size_t end, std::size_t) {
+                      for (std::size_t i = begin; i < end; ++i) {
+                        for (Candidate& c : state_[i].candidates) set_noise_scale(p, c);
+                      }
+                    });
+  }
+
+  void update_tail() {
+    AbsenceAwarePriors& p = beliefs_.priors;
+    const Trials offset{0, -1, 1};
+    Trials tails{}, constant{};
     for (std::size_t t = 0; t < 3; ++t) {
       tails[t] = std::min(kMostTail, std::max(kLeastTail, p.tail * std::exp(offset[t] * tail_step_)));
+      constant[t] = TailTerms(tails[t]).constant;
     }
-    const auto value = sum_over_images<3>([&](std::size_t i, std::array<double, 3>& sums) {
-      for (std::size_t t = 0; t < 3; ++t) {
-        const TailTerms terms(tails[t]);
-        for (std::size_t axis = 0; axis < 2; ++axis) sums[t] += edge_terms(i, axis, p.size_power[axis], terms);
-      }
+    const auto value = sum_over_images<3>([&](std::size_t i, Trials& sums) {
+      for_edges(i, [&](const Candidate& c, const Members& members, double counts) {
+        for (std::size_t t = 0; t < 3; ++t) {
+          const std::array<double, 2> logs = log_tails(members, tails[t], c, c.scale);
+          sums[t] += counts * (4 * static_cast<double>(c.members.size()) * constant[t] -
+                               (tails[t] + 1) / 2 * (logs[0] + logs[1]));
+        }
+      });
     });
     const std::size_t best = best_of(value);
     p.tail = tails[best];
     if (best == 0) tail_step_ = std::max(0.02, tail_step_ / 2);
-    observe(AbsenceAwareUpdate::noise_shape);
   }
 
   static std::size_t best_of(const std::array<double, 3>& value) {
@@ -392,12 +415,15 @@ class Fit {
   void collect(AbsenceAwareResult& result) {
     result.skipped_boxes = problem_.skipped;
     result.targets.num_classes = static_cast<int>(beliefs_.classes);
+    const ConfusionCells cells = count_labels(problem_, state_, beliefs_.log_confusion, nullptr, options_.threads);
+    result.evidence = in_box_sizes(gather(Counted::all));
     if (options_.keep_log_confusion) {
-      result.evidence = in_box_sizes(gather(beliefs_.log_confusion));
+      result.evidence.confusion = beliefs_.log_confusion;
     } else {
-      result.evidence = in_box_sizes(gather(std::move(beliefs_.log_confusion)));
+      result.evidence.confusion = std::move(beliefs_.log_confusion);
       beliefs_.log_confusion = {};
     }
+    set_counts(cells, result.evidence.confusion);
     reserve_targets(result.targets);
     for (std::size_t i = 0; i < problem_.images(); ++i) {
       append_targets(problem_.image(i), state_[i], options_.min_existence, problem_.size_known[i] != 0, result.targets);
@@ -412,6 +438,7 @@ class Fit {
   AbsenceAwareBeliefs beliefs_;
   Problem problem_;
   AbsenceAwareEvidence prior_;  ///< with the columns of beliefs_
+  ConfusionCells prior_cells_;  ///< its counts
   bool has_prior_ = false;
   std::vector<ImageState> state_;
   std::array<double, 2> power_step_{0.25, 0.25};

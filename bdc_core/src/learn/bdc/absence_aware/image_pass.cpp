@@ -75,6 +75,14 @@ double blank_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, 
 void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, ImagePass pass, ImageState& state) {
   if (image.items.empty()) {
     state.blank = true;
+    state.bound = blank_bound(beliefs, image, nullptr);
+    return;
+  }
+  const bool look = pass == ImagePass::first ||
+                    (pass == ImagePass::partition &&
+                     (state.quiet < kQuietPasses || (state.quiet - kQuietPasses) % kQuietPeriod == kQuietPeriod - 1));
+  if (pass == ImagePass::partition && !look) {
+    ++state.quiet;
     return;
   }
   CandidateModel model(beliefs, image);
@@ -84,31 +92,36 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
   if (pass == ImagePass::first) {
     find_neighbours(image, state);
     initial_partition(model, state);
-  } else {
+  } else if (pass == ImagePass::boxes) {
     for (Candidate& c : state.candidates) model.refine(c, kBoxSteps);
   }
-  if (pass != ImagePass::boxes) {
-    const bool look = state.quiet < kQuietPasses || (state.quiet - kQuietPasses) % kQuietPeriod == kQuietPeriod - 1;
-    if (look && state.neighbour_begin.empty()) find_neighbours(image, state);
-    const int moved = look ? improve_partition(model, state) : 0;
+  if (look) {
+    if (state.neighbour_begin.empty()) find_neighbours(image, state);
+    const int moved = improve_partition(model, state);
     state.quiet = moved > 0 ? 0 : state.quiet + 1;
   }
+  double bounds = 0;
   if (image.lone) {
+    for (const Candidate& c : state.candidates) bounds += c.bound;
     state.occupied = kLoneBoxIsReal;
+    state.bound = bounds;
     return;
   }
   settle_pivot(rate, model, state);
   state.undetected = rate.undetected(drawn_objects(state));
+  for (const Candidate& c : state.candidates) bounds += c.bound;
+  const double occupied = rate.bound(state.pivot) - expected_spurious(beliefs, image) + bounds;
+  state.bound = occupied;
   if (annotator_drew(image)) return;
-  double occupied = rate.bound(state.pivot) - expected_spurious(beliefs, image), something = 0;
+  double something = 0;
   for (const Candidate& c : state.candidates) {
-    occupied += c.bound;
     something += c.bound - c.spurious;  // -ln of the probability that none is an object
   }
   const double blank = blank_bound(beliefs, image, &model);
   const bool choice = something < kSomething;
   const bool free = pass == ImagePass::first || (choice ? blank >= occupied : occupied >= blank);
   if (free) state.blank = choice;
+  if (state.blank) state.bound = blank;
   state.occupied = 1 / (1 + std::exp(blank - occupied));
 }
 

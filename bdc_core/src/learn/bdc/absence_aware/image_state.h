@@ -16,6 +16,7 @@ struct Item {
   std::uint32_t column = 0;             ///< column of (source, label) in the confusion columns; predictions: unused
   std::int32_t level = -1;              ///< score level of a prediction; -1 for an annotation
   double weight = 1;                    ///< what its source's look at this image counts
+  double log_area = 0;                  ///< ln of width x height
   const double* class_probs = nullptr;  ///< a prediction's J probabilities
 };
 
@@ -24,6 +25,7 @@ struct Candidate {
   std::vector<std::int32_t> members;  ///< indices of the image's items, at most one per source
   std::array<double, 2> size{};       ///< nominal width and height: medians of the members'
   std::array<double, 2> scale{};      ///< noise scale of the x and of the y edges, pixels
+  double log_scales = 0;              ///< ln of the product of the two
   double voices = 1;                  ///< share of the members' agreement in place that counts, see candidate.cpp
   std::array<double, 4> mean{}, variance{};  ///< Gaussian posterior of the edges, pixels
   double bound = 0;                          ///< the candidate's part of the lower bound
@@ -44,6 +46,7 @@ struct ImageState {
   double occupied = 1;    ///< what the existence of every candidate is multiplied by in the targets
   double pivot = 0;       ///< whole number of objects at which the bound of their number is tight: object_rate.h
   double undetected = 0;  ///< expected objects that nobody drew
+  double bound = 0;       ///< the image's part of the lower bound, as of the last pass
   int quiet = 0;          ///< passes since a move was accepted
 };
 

@@ -9,6 +9,8 @@ namespace {
 constexpr double kLeastRate = 0.03, kRateStep = 1.2;
 /// Images added to every rate: a Dirichlet(1 + this) prior.
 constexpr double kPriorImages = 0.1;
+/// exp of less adds nothing: shares of rates are at least one in a few million.
+constexpr double kNegligible = -60;
 
 struct Rates {
   std::array<double, kObjectRates> value, log;
@@ -31,29 +33,37 @@ const std::array<double, kObjectRates>& object_rates() {
   return rates().value;
 }
 
-ObjectRate::ObjectRate(const AbsenceAwarePriors& priors, double log_all_miss) : miss_(std::exp(log_all_miss)) {
-  const double seen = -std::expm1(log_all_miss);
-  for (std::size_t m = 0; m < kObjectRates; ++m) {
-    log_share_[m] = std::log(priors.object_share[m]) - rates().value[m] * seen;
-  }
-}
+ObjectRate::ObjectRate(const AbsenceAwarePriors& priors, double log_all_miss)
+    : priors_(priors), miss_(std::exp(log_all_miss)), seen_(-std::expm1(log_all_miss)) {}
 
-double ObjectRate::log_total(double count) const {
+const ObjectRate::Count& ObjectRate::at(double count) const {
+  if (last_.count == count) return last_;
   std::array<double, kObjectRates> term;
-  for (std::size_t m = 0; m < kObjectRates; ++m) term[m] = log_share_[m] + count * rates().log[m];
+  for (std::size_t m = 0; m < kObjectRates; ++m) term[m] = count * rates().log[m] - rates().value[m] * seen_;
   const double top = *std::max_element(term.begin(), term.end());
-  double sum = 0;
-  for (const double t : term) sum += t - top > -40 ? std::exp(t - top) : 0.0;
-  return top + std::log(sum);
+  double sum = 0, next = 0;
+  for (std::size_t m = 0; m < kObjectRates; ++m) {
+    last_.share[m] = term[m] - top > kNegligible ? priors_.object_share[m] * std::exp(term[m] - top) : 0.0;
+    last_.next[m] = last_.share[m] * rates().value[m];
+    sum += last_.share[m];
+    next += last_.next[m];
+  }
+  for (std::size_t m = 0; m < kObjectRates; ++m) {
+    last_.share[m] /= sum;
+    last_.next[m] /= next;
+  }
+  last_.count = count;
+  last_.log_total = top + std::log(sum);
+  last_.log_rise = std::log(next / sum);
+  return last_;
 }
 
 std::array<double, kObjectRates> ObjectRate::posterior(double drawn) const {
   const double low = std::floor(drawn);
+  const Count& here = at(low);
   std::array<double, kObjectRates> out{};
-  const double at_low = log_total(low), at_high = log_total(low + 1);
   for (std::size_t m = 0; m < kObjectRates; ++m) {
-    const double term = log_share_[m] + low * rates().log[m];
-    out[m] = (1 - (drawn - low)) * std::exp(term - at_low) + (drawn - low) * std::exp(term + rates().log[m] - at_high);
+    out[m] = (1 - (drawn - low)) * here.share[m] + (drawn - low) * here.next[m];
   }
   return out;
 }

@@ -24,9 +24,9 @@ class ObjectRate {
   }
 
   /// ln of what one more object weighs, W(pivot + 1) / W(pivot).
-  [[nodiscard]] double log_weight(double pivot) const { return log_total(pivot + 1) - log_total(pivot); }
+  [[nodiscard]] double log_weight(double pivot) const { return at(pivot).log_rise; }
   /// The rest of the bound, which no candidate holds.
-  [[nodiscard]] double bound(double pivot) const { return log_total(pivot) - pivot * log_weight(pivot); }
+  [[nodiscard]] double bound(double pivot) const { return at(pivot).log_total - pivot * at(pivot).log_rise; }
   /// Probabilities of the rates given the expected number of drawn objects: that number is one of the two whole numbers
   /// around it.
   [[nodiscard]] std::array<double, kObjectRates> posterior(double drawn) const;
@@ -34,9 +34,17 @@ class ObjectRate {
   [[nodiscard]] double undetected(double drawn) const;
 
  private:
-  [[nodiscard]] double log_total(double count) const;
-  std::array<double, kObjectRates> log_share_;  ///< ln omega_m - g_m (1 - M)
-  double miss_;
+  /// What is known of one number of objects.
+  struct Count {
+    double count = -1;
+    double log_total = 0, log_rise = 0;            ///< ln W(count), ln W(count + 1) - ln W(count)
+    std::array<double, kObjectRates> share, next;  ///< probabilities of the rates for `count` objects, for one more
+  };
+  /// Kept from the last call: it is nearly always the same number that is asked for.
+  [[nodiscard]] const Count& at(double count) const;
+  const AbsenceAwarePriors& priors_;
+  double miss_, seen_;
+  mutable Count last_;
 };
 
 /// The rates g_m.

@@ -1,6 +1,7 @@
 #include "learn/bdc/absence_aware/problem.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "bdc/base/error.h"
@@ -27,16 +28,25 @@ std::int32_t score_level(double score) {
   return static_cast<std::int32_t>(std::min(level, static_cast<double>(kScoreLevels) - 1));
 }
 
-/// Positions 0..n-1 sorted by key, as (order, begin).
-template <class Key>
-void group_by(std::size_t n, std::size_t groups, const Key& key, std::vector<std::uint32_t>& order,
-              std::vector<std::size_t>& begin) {
-  begin.assign(groups + 1, 0);
-  for (std::size_t i = 0; i < n; ++i) ++begin[key(i) + 1];
-  for (std::size_t g = 0; g < groups; ++g) begin[g + 1] += begin[g];
-  order.resize(n);
-  std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
-  for (std::size_t i = 0; i < n; ++i) order[next[key(i)]++] = static_cast<std::uint32_t>(i);
+/// Lists the annotations of every confusion column, and the predictions.
+void group_by_column(std::size_t columns, Problem& p) {
+  p.column_item_begin.assign(columns + 1, 0);
+  std::size_t annotations = 0;
+  for (const Item& item : p.items) {
+    if (item.class_probs != nullptr) continue;
+    ++p.column_item_begin[item.column + 1];
+    ++annotations;
+  }
+  for (std::size_t c = 0; c < columns; ++c) p.column_item_begin[c + 1] += p.column_item_begin[c];
+  p.column_item.resize(annotations);
+  std::vector<std::size_t> next(p.column_item_begin.begin(), p.column_item_begin.end() - 1);
+  for (std::size_t n = 0; n < p.items.size(); ++n) {
+    if (p.items[n].class_probs == nullptr) {
+      p.column_item[next[p.items[n].column]++] = static_cast<std::uint32_t>(n);
+    } else {
+      p.prediction.push_back(static_cast<std::uint32_t>(n));
+    }
+  }
 }
 
 }  // namespace
@@ -51,6 +61,7 @@ std::size_t append_items(const ImageLabels& labels, const AbsenceAwareBeliefs& b
     }
     Item item;
     item.edge = {a.box.x1, a.box.y1, a.box.x2, a.box.y2};
+    item.log_area = std::log(a.box.width() * a.box.height());
     item.source = a.annotator;
     item.label = a.label;
     item.column = static_cast<std::uint32_t>(column);
@@ -65,6 +76,7 @@ std::size_t append_items(const ImageLabels& labels, const AbsenceAwareBeliefs& b
     }
     Item item;
     item.edge = {box.x1, box.y1, box.x2, box.y2};
+    item.log_area = std::log(box.width() * box.height());
     item.source = static_cast<std::int32_t>(beliefs.annotators);
     item.label = -1;
     item.level = score_level(labels.prediction_score[n]);
@@ -128,26 +140,13 @@ Problem make_problem(const CrowdData& crowd, const Predictions* predictions, con
     p.size.push_back(image_extent(labels.width, labels.height,
                                   {p.items.data() + p.item_begin[i], p.items.size() - p.item_begin[i]}));
     p.item_begin.push_back(p.items.size());
-    p.item_image.resize(p.items.size(), static_cast<std::uint32_t>(i));
     for (const Assignment& a : labels.seen_by) p.seen_by.push_back(a.annotator);
     if (predictions != nullptr) p.seen_by.push_back(static_cast<std::int32_t>(beliefs.annotators));
     const std::size_t first = p.seen_begin.back();
     p.lone.push_back(is_lone(beliefs, {p.seen_by.data() + first, p.seen_by.size() - first}) ? 1 : 0);
     p.seen_begin.push_back(p.seen_by.size());
   }
-  group_by(
-      p.items.size(), beliefs.sources(), [&](std::size_t n) { return static_cast<std::size_t>(p.items[n].source); },
-      p.source_item, p.source_item_begin);
-  std::vector<std::uint32_t> seen_image(p.seen_by.size());
-  for (std::size_t i = 0; i < images; ++i) {
-    std::fill(seen_image.begin() + static_cast<std::ptrdiff_t>(p.seen_begin[i]),
-              seen_image.begin() + static_cast<std::ptrdiff_t>(p.seen_begin[i + 1]), static_cast<std::uint32_t>(i));
-  }
-  group_by(
-      p.seen_by.size(), beliefs.sources(), [&](std::size_t n) { return static_cast<std::size_t>(p.seen_by[n]); },
-      p.source_image, p.source_image_begin);
-  p.source_look = p.source_image;
-  for (std::uint32_t& entry : p.source_image) entry = seen_image[entry];
+  group_by_column(beliefs.log_confusion.label.size(), p);
   return p;
 }
 

@@ -16,13 +16,10 @@ struct Problem {
   std::vector<std::size_t> seen_begin;         ///< images + 1
   std::vector<std::array<double, 2>> size;     ///< width and height of each image, always positive
   std::vector<char> size_known;                ///< 0: the image's size was not given
-  std::vector<std::uint32_t> item_image;       ///< per item
-  std::vector<std::uint32_t> source_item;      ///< items by source, ascending
-  std::vector<std::size_t> source_item_begin;  ///< sources + 1
-  std::vector<std::uint32_t> source_image;     ///< images by source, ascending
-  std::vector<std::uint32_t> source_look;      ///< the same, as positions in seen_by
-  std::vector<std::size_t> source_image_begin;
-  std::size_t skipped = 0;  ///< boxes that were not valid
+  std::vector<std::uint32_t> column_item;      ///< annotations by confusion column, ascending
+  std::vector<std::size_t> column_item_begin;  ///< columns + 1
+  std::vector<std::uint32_t> prediction;       ///< items that are predictions
+  std::size_t skipped = 0;                     ///< boxes that were not valid
 
   [[nodiscard]] std::size_t images() const { return size.size(); }
   std::vector<char> lone;  ///< per image, see ImageItems

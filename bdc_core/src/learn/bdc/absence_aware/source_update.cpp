@@ -5,6 +5,7 @@
 
 #include "bdc/base/parallel.h"
 #include "bdc/base/special_functions.h"
+#include "learn/bdc/absence_aware/edge_noise.h"
 #include "learn/bdc/absence_aware/line_search.h"
 #include "learn/bdc/absence_aware/object_rate.h"
 
@@ -151,9 +152,12 @@ double beta_divergence(double a, double b, double a0, double b0) {
 
 void set_expectations(AbsenceAwareBeliefs& beliefs) {
   for (SourceBelief& b : beliefs.source) {
+    b.log_edges = 0;
     for (std::size_t e = 0; e < 4; ++e) {
       b.precision[e] = b.shape[e] / b.rate[e];
       b.log_precision[e] = digamma(b.shape[e]) - std::log(b.rate[e]);
+      b.log_edges += 0.5 * (b.log_precision[e] - kLogTwoPi);
+      b.bias_doubt[e] = 1 / b.bias_count[e];
     }
     const double both = digamma(b.recall_a + b.recall_b);
     b.log_recall = digamma(b.recall_a) - both;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bdc/learn/bdc/absence_aware.h"
+#include "learn/bdc/absence_aware/confusion_cells.h"
 
 /// Posteriors of the sources from evidence, and the priors they share (empirical Bayes). With the evidence fixed, the
 /// bound as a function of (prior, posterior) is, at the best posterior, the log evidence of a conjugate model; the
@@ -13,16 +14,15 @@ void fit_source_priors(const std::vector<SourceEvidence>& evidence, AbsenceAware
 /// Sets the posteriors of precision, bias, recall, spurious rate, class frequencies and score levels.
 void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBeliefs& beliefs);
 
-/// So many counts that the confusion priors are fitted once a round, to save time.
-[[nodiscard]] bool is_large(const ConfusionColumns& counts);
 /// So many that boxes and sources take turns once a round only, and neighbours are found anew rather than kept.
 [[nodiscard]] bool is_huge(const ConfusionColumns& counts);
 
-/// Fits every source's and the shared part of the confusion prior. counts: the layout of beliefs.log_confusion.
-void fit_confusion_priors(const ConfusionColumns& counts, AbsenceAwareBeliefs& beliefs, int threads);
+/// Fits every source's and the shared part of the confusion prior. cells: counts of the columns.
+void fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs,
+                          int threads);
 
-/// Turns counts into E[ln pi] in place (`counts` is moved into beliefs.log_confusion) and sets the divergences.
-void set_confusion_posteriors(ConfusionColumns counts, AbsenceAwareBeliefs& beliefs, int threads);
+/// Sets E[ln pi] of the columns of beliefs.log_confusion from their counts, and the divergences.
+void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs, int threads);
 
 /// Fills the expectations of every posterior but the confusion's.
 void set_expectations(AbsenceAwareBeliefs& beliefs);

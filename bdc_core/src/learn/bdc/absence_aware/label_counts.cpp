@@ -1,0 +1,105 @@
+#include "learn/bdc/absence_aware/label_counts.h"
+
+#include <algorithm>
+
+#include "bdc/base/parallel.h"
+#include "learn/bdc/absence_aware/evidence.h"
+
+namespace bdc::absence_aware {
+namespace {
+
+/// What the images say of their items' classes, in flat lists: a column's boxes are spread over all images.
+struct ItemClasses {
+  std::vector<double> real;              ///< per item: what it counts as an object
+  std::vector<std::uint32_t> candidate;  ///< per item
+  std::vector<std::size_t> begin;        ///< per candidate, into the next two
+  std::vector<std::int32_t> true_class;  ///< of probability above 0
+  std::vector<float> probability;
+
+  ItemClasses(const Problem& problem, const std::vector<ImageState>& state)
+      : real(problem.items.size(), 0.0), candidate(problem.items.size(), 0), begin(1, 0) {
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      if (state[i].blank) continue;
+      const std::size_t first = problem.item_begin[i];
+      for (const Candidate& c : state[i].candidates) {
+        const auto number = static_cast<std::uint32_t>(begin.size() - 1);
+        for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
+          if (!(c.class_probs[j] > 0)) continue;
+          true_class.push_back(static_cast<std::int32_t>(j));
+          probability.push_back(c.class_probs[j]);
+        }
+        begin.push_back(probability.size());
+        for (const std::int32_t n : c.members) {
+          const std::size_t item = first + static_cast<std::size_t>(n);
+          real[item] = problem.items[item].weight * c.existence;
+          candidate[item] = number;
+        }
+      }
+    }
+  }
+
+  /// Adds an item's class probabilities, times `share`, to a column of J counts.
+  void add(std::size_t item, double share, double* column) const {
+    if (!(real[item] > 0)) return;
+    const double weight = share * real[item];
+    for (std::size_t n = begin[candidate[item]]; n < begin[candidate[item] + 1]; ++n) {
+      column[true_class[n]] += weight * static_cast<double>(probability[n]);
+    }
+  }
+};
+
+/// The detector's columns: a prediction spreads over the classes of its vector.
+std::vector<double> count_predictions(const Problem& problem, const ItemClasses& classes, std::size_t J) {
+  std::vector<double> counts(J * J, 0.0);
+  for (const std::uint32_t n : problem.prediction) {
+    for (std::size_t l = 0; l < J; ++l) {
+      const double share = problem.items[n].class_probs[l];
+      if (share >= kSmallestShare) classes.add(n, share, counts.data() + l * J);
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+ConfusionCells count_labels(const Problem& problem, const std::vector<ImageState>& state,
+                            const ConfusionColumns& columns, const ConfusionCells* before, int threads) {
+  const std::size_t J = columns.num_classes, C = columns.label.size(), chunk_size = 1 + C / 64;
+  const ItemClasses classes(problem, state);
+  const std::vector<double> predicted =
+      problem.prediction.empty() ? std::vector<double>() : count_predictions(problem, classes, J);
+  const std::size_t detector = predicted.empty() ? C : C - J;
+  std::vector<ConfusionCells> part((C + chunk_size - 1) / chunk_size);
+  parallel_chunks(C, chunk_size, threads, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+    std::vector<double> column(J, 0.0);
+    for (std::size_t c = begin; c < end; ++c) {
+      if (c >= detector) {
+        std::copy_n(predicted.begin() + static_cast<std::ptrdiff_t>((c - detector) * J), J, column.begin());
+      }
+      if (before != nullptr) {
+        for (std::size_t n = before->begin[c]; n < before->begin[c + 1]; ++n) {
+          column[static_cast<std::size_t>(before->true_class[n])] += before->count[n];
+        }
+      }
+      for (std::size_t s = problem.column_item_begin[c]; s < problem.column_item_begin[c + 1]; ++s) {
+        classes.add(problem.column_item[s], 1.0, column.data());
+      }
+      for (std::size_t j = 0; j < J; ++j) part[chunk].add_cell(static_cast<std::int32_t>(j), column[j]);
+      part[chunk].begin.push_back(part[chunk].count.size());
+      std::fill(column.begin(), column.end(), 0.0);
+    }
+  });
+  ConfusionCells all;
+  std::size_t cells = 0;
+  for (const ConfusionCells& p : part) cells += p.count.size();
+  all.true_class.reserve(cells);
+  all.count.reserve(cells);
+  all.begin.reserve(C + 1);
+  for (ConfusionCells& p : part) {
+    all.append_columns(p);
+    p = {};
+  }
+  return all;
+}
+
+}  // namespace bdc::absence_aware
