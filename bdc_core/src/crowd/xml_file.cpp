@@ -70,6 +70,14 @@ std::string xml_root_name(const std::string& path) {
   return {};
 }
 
+bool folder_has_xml_root(const std::string& folder, const std::string& name) {
+  const std::vector<std::string> files = files_below(folder, {".xml"});
+  for (std::size_t n = 0; n < files.size() && n < 50; ++n) {
+    if (xml_root_name(files[n]) == name) return true;
+  }
+  return false;
+}
+
 std::string xml_escaped(const std::string& text, std::size_t* lost) {
   std::string out;
   bool replaced = false;
