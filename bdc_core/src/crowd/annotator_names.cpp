@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/zip_folder.h"
 #include "bdc/base/error.h"
 #include "bdc/base/text.h"
 #include "crowd/splits.h"
@@ -14,14 +15,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The parts of a path; the last one without its extension when it is a file's.
-std::vector<std::string> parts_of(const std::string& path) {
+/// The parts of a path; the last one without its extension when it is a file's. What is in a zip file is the zip
+/// file's.
+std::vector<std::string> parts_of(const std::string& path_or_inside) {
+  const std::string path = up_to_zip(path_or_inside);
   std::error_code error;
   fs::path full = fs::absolute(path, error).lexically_normal();
   if (!full.has_filename()) full = full.parent_path();
   std::vector<std::string> parts;
   for (const fs::path& part : full.relative_path()) parts.push_back(part.string());
-  if (!parts.empty() && !is_folder(path)) parts.back() = file_stem(parts.back());
+  if (!parts.empty() && (!is_folder(path) || ends_with(lower_case(path), ".zip")))
+    parts.back() = file_stem(parts.back());
   return parts;
 }
 
@@ -109,6 +113,9 @@ SourceNames names_of_sources(const std::vector<std::string>& paths, AnnotatorFro
     }
   }
   const std::vector<std::string> last = last_parts(parts);
+  if (std::all_of(parts.begin(), parts.end(), [&](const auto& path) { return path == parts.front(); })) {
+    return {decoded(last), {}};  // all in one zip file
+  }
   if (from == AnnotatorFrom::folder) return by_folder(paths, parts, true);
   const std::size_t different = distinct(last);
   if (from == AnnotatorFrom::file || paths.size() == 1) return {decoded(last), {}};

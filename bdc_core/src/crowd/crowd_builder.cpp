@@ -425,9 +425,10 @@ void CrowdBuilder::tie(List<Record>& list) {
         image.height = other.height;
       } else if (other.width != 0 && (other.width != image.width || other.height != image.height)) {
         report(ProblemKind::conflicting_records, place[n],
-               "image " + (other.file.empty() ? named[n].id.shown() : in_quotes(other.file)) + " is " + std::to_string(other.width) + " x " +
-                   std::to_string(other.height) + " here and " + std::to_string(image.width) + " x " +
-                   std::to_string(image.height) + " before (" + text(place[same[n]]) + ")");
+               "image " + (other.file.empty() ? named[n].id.shown() : in_quotes(other.file)) + " is " +
+                   std::to_string(other.width) + " x " + std::to_string(other.height) + " here and " +
+                   std::to_string(image.width) + " x " + std::to_string(image.height) + " before (" +
+                   text(place[same[n]]) + ")");
       }
     }
   }

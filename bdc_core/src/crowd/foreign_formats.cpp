@@ -127,7 +127,7 @@ constexpr Foreign table[] = {
 
 std::string foreign_format(const std::string& path) {
   if (!is_regular_file(path)) return {};
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in = open_input(path);
   Start start;
   start.text.resize(std::size_t{1} << 16);
   in.read(start.text.data(), static_cast<std::streamsize>(start.text.size()));

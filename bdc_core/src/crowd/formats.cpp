@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "base/files.h"
+#include "base/zip_folder.h"
 #include "bdc/base/error.h"
 #include "bdc/base/text.h"
 #include "bdc/crowd/crowd_io.h"
@@ -236,6 +237,30 @@ void require_one_format(const std::vector<std::string>& paths, const CrowdFormat
   }
 }
 
+/// A path, or, for a zip file that holds labels in single files (JSON, CSV), those files.
+void add_label_paths(const std::string& path, const ReadOptions& options, std::vector<std::string>& out) {
+  if (up_to_zip(path) != path || !ends_with(lower_case(path), ".zip") || !is_folder(path)) {
+    out.push_back(path);
+    return;
+  }
+  const CrowdFormat* whole = options.format.empty() ? detected(path) : nullptr;
+  std::vector<std::string> single;
+  if (whole == nullptr) {
+    for (const std::string& file : files_below(path, {".json", ".csv"})) {
+      const CrowdFormat* format = detected(file);
+      if (format != nullptr && (options.format.empty() || options.format == format->name ||
+                                (options.format == "coco" && std::string_view(format->name) == "crowd"))) {
+        single.push_back(file);
+      }
+    }
+  }
+  if (single.empty()) {
+    out.push_back(path);
+  } else {
+    out.insert(out.end(), single.begin(), single.end());
+  }
+}
+
 /// A context with what the options name: sizes, images, class names.
 ReadContext make_context(const ReadOptions& options, CrowdBuilder& builder) {
   ReadContext context(options, builder);
@@ -283,9 +308,11 @@ std::string detected_format(const std::string& path) {
   return format == nullptr ? "" : format->name;
 }
 
-CrowdData read_crowd(const std::vector<std::string>& paths, const ReadOptions& options, ReadReport* report) {
-  if (paths.empty()) throw DataError("expected at least one file or folder to read, found none");
-  for (const std::string& path : paths) require_exists(path);
+CrowdData read_crowd(const std::vector<std::string>& given, const ReadOptions& options, ReadReport* report) {
+  if (given.empty()) throw DataError("expected at least one file or folder to read, found none");
+  for (const std::string& path : given) require_exists(path);
+  std::vector<std::string> paths;
+  for (const std::string& path : given) add_label_paths(path, options, paths);
   const CrowdFormat& format = options.format.empty() ? detect(paths.front(), options) : crowd_format(options.format);
   if (options.format.empty() && paths.size() > 1) require_one_format(paths, format);
   ProblemLog strict(ProblemLog::Mode::strict);

@@ -136,7 +136,7 @@ std::optional<std::pair<int, int>> ImageFolder::size_of(std::string_view image) 
   for (const std::string& key : {file_name(image), file_stem(image)}) {
     const auto found = files_.find(key);
     if (found == files_.end() || found->second.empty()) continue;
-    std::ifstream in(found->second, std::ios::binary);
+    std::ifstream in = open_input(found->second);
     const auto header = read_image_header(in);
     if (!header) return std::nullopt;
     return std::pair{static_cast<int>(header->shown_width()), static_cast<int>(header->shown_height())};

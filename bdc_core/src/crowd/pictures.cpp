@@ -65,7 +65,7 @@ std::string Pictures::named_in(const std::string& label_file, const std::string&
 }
 
 std::optional<std::pair<int, int>> Pictures::size_of(const std::string& picture) {
-  std::ifstream in(picture, std::ios::binary);
+  std::ifstream in = open_input(picture);
   const auto header = read_image_header(in);
   if (!header) return std::nullopt;
   return std::pair{static_cast<int>(header->shown_width()), static_cast<int>(header->shown_height())};

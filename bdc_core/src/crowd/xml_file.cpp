@@ -46,7 +46,7 @@ void XmlFile::fail(const pugi::xml_node& node, const std::string& message) {
 
 std::string xml_root_name(const std::string& path) {
   if (!is_regular_file(path)) return {};
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in = open_input(path);
   std::string head(std::size_t{1} << 16, '\0');
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(in.gcount()));

@@ -249,9 +249,7 @@ TEST(CrowdJson, FilesThatContradictEachOtherAreRefused) {
   folder.write("a.json", R"({"images": [{"id": 1, "width": 9, "height": 9}], "categories": [], "annotations": []})");
   folder.write("b.json", R"({"images": [{"id": 1, "width": 8, "height": 9}], "categories": [], "annotations": []})");
   const std::string error = error_of([&] { static_cast<void>(read_crowd({folder / "a.json", folder / "b.json"})); });
-  EXPECT_NE(error.find("b.json:1: images[0]: image 1 is 8 x 9 here and 9 x 9 before"),
-            std::string::npos)
-      << error;
+  EXPECT_NE(error.find("b.json:1: images[0]: image 1 is 8 x 9 here and 9 x 9 before"), std::string::npos) << error;
 }
 
 TEST(CrowdJson, TruthAndItsCoverageRoundTrip) {
