@@ -25,5 +25,5 @@ install(EXPORT bdcTargets NAMESPACE bdc:: DESTINATION "${package_folder}")
 configure_package_config_file(cmake/bdcConfig.cmake.in "${PROJECT_BINARY_DIR}/bdcConfig.cmake"
                               INSTALL_DESTINATION "${package_folder}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/bdcConfigVersion.cmake" COMPATIBILITY SameMajorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/bdcConfig.cmake" "${PROJECT_BINARY_DIR}/bdcConfigVersion.cmake"
+install(FILES "${PROJECT_BINARY_DIR}/bdcConfig.cmake" "${PROJECT_BINARY_DIR}/bdcConfigVersion.cmake" cmake/BdcZip.cmake
         DESTINATION "${package_folder}")

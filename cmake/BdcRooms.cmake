@@ -8,6 +8,8 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${BDC_ROOMS_FILE
 set(BDC_PACKAGE_threads Threads::Threads)
 set(BDC_PACKAGE_json nlohmann_json::nlohmann_json)
 set(BDC_PACKAGE_pugixml pugixml::pugixml)
+set(BDC_PACKAGE_yaml yaml-cpp)
+set(BDC_PACKAGE_zip bdc::zip)
 set(BDC_PACKAGE_vision bdc::torchvision_ops)
 set(BDC_PACKAGE_opencv bdc_opencv)
 set(BDC_PACKAGE_boost Boost::headers Boost::filesystem ${CMAKE_DL_LIBS})

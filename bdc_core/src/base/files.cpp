@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/zip_folder.h"
 #include "bdc/base/error.h"
 #include "bdc/base/text.h"
 
@@ -45,6 +46,29 @@ std::vector<std::string> matching_files(Iterator entries, std::initializer_list<
   return found;
 }
 
+/// The rest of a name inside an archive that is below the folder; empty when it is not.
+std::string below_folder(const std::string& name, const std::string& folder) {
+  if (folder.empty()) return name;
+  if (name.size() <= folder.size() + 1 || name.compare(0, folder.size(), folder) != 0 || name[folder.size()] != '/')
+    return {};
+  return name.substr(folder.size() + 1);
+}
+
+/// Files of a folder in an archive. Hidden ones, and what macOS adds to archives, are left out.
+std::vector<std::string> files_of(const ZipPath& zip, const std::string& folder,
+                                  std::initializer_list<std::string_view> extensions, bool in_folders) {
+  std::vector<std::string> found;
+  for (const auto& [name, number] : zip.archive->files()) {
+    const std::string below = below_folder(name, zip.inside);
+    if (below.empty() || (!in_folders && below.find('/') != std::string::npos)) continue;
+    if (below.front() == '.' || below.find("/.") != std::string::npos || below.rfind("__MACOSX/", 0) == 0) continue;
+    const std::string extension = lower_case(fs::path(below).extension().string());
+    if (std::find(extensions.begin(), extensions.end(), extension) == extensions.end()) continue;
+    found.push_back(join(folder, below));
+  }
+  return found;
+}
+
 bool must_escape(std::string_view text, std::size_t i) {
   const auto c = static_cast<unsigned char>(text[i]);
   return c < 0x20 || c == 0x7F || c == '/' || c == '\\' || c == '%' || (c == '.' && i == 0);
@@ -60,12 +84,14 @@ int hex_value(char c) {
 
 void require_exists(const std::string& path) {
   std::error_code error;
+  if (!fs::exists(path, error) && (is_regular_file(path) || is_folder(path))) return;  // inside a zip file
   if (!fs::exists(path, error)) throw DataError(path + ": no such file or folder");
 }
 
 std::ifstream open_input(const std::string& path) {
   require_exists(path);
   if (is_folder(path)) throw DataError(path + ": expected a file, found a folder");
+  if (const auto zip = zip_path(path)) return zip->archive->open(zip->inside);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) throw DataError(path + ": cannot be opened: " + std::strerror(errno));
@@ -88,11 +114,13 @@ std::string read_all(std::istream& in, const std::string& name, std::size_t limi
 }
 
 bool is_regular_file(const std::string& path) {
+  if (const auto zip = zip_path(path)) return zip->archive->files().count(zip->inside) > 0;
   std::error_code error;
   return fs::is_regular_file(path, error);
 }
 
 bool is_folder(const std::string& path) {
+  if (const auto zip = zip_path(path)) return zip->inside.empty() || zip->archive->folders().count(zip->inside) > 0;
   std::error_code error;
   return fs::is_directory(path, error);
 }
@@ -123,15 +151,25 @@ std::string join(const std::string& folder, const std::string& entry) {
 }
 
 std::vector<std::string> files_below(const std::string& folder, std::initializer_list<std::string_view> extensions) {
+  if (const auto zip = zip_path(folder)) return files_of(*zip, folder, extensions, true);
   return matching_files(fs::recursive_directory_iterator(folder), extensions);
 }
 
 std::vector<std::string> files_in(const std::string& folder, std::initializer_list<std::string_view> extensions) {
+  if (const auto zip = zip_path(folder)) return files_of(*zip, folder, extensions, false);
   return matching_files(fs::directory_iterator(folder), extensions);
 }
 
 std::vector<std::string> folders_in(const std::string& folder) {
   std::vector<std::string> found;
+  if (const auto zip = zip_path(folder)) {
+    for (const std::string& name : zip->archive->folders()) {
+      const std::string below = below_folder(name, zip->inside);
+      if (!below.empty() && below.find('/') == std::string::npos && below.front() != '.')
+        found.push_back(join(folder, below));
+    }
+    return found;
+  }
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (is_folder(entry) && !hidden(entry.path())) found.push_back(entry.path().string());
   }

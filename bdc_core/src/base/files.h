@@ -10,6 +10,8 @@
 
 namespace bdc {
 
+// A zip archive is a folder to all of these, and what it holds are files and folders (base/zip_folder.h).
+
 /// Throws DataError unless a file or folder of that name exists.
 void require_exists(const std::string& path);
 /// Throws DataError, with the reason, unless the file can be read.

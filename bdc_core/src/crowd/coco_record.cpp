@@ -30,6 +30,33 @@ void read_numbers(JsonReader& json, std::vector<double>& out, std::size_t limit)
   }
 }
 
+std::optional<RecordId> read_optional_id(JsonReader& json) {
+  const JsonReader::Type type = json.peek();
+  if (type == JsonReader::Type::object) {
+    std::optional<RecordId> id, email;
+    json.begin_object();
+    while (json.next_member()) {
+      if (json.key() == "id") {
+        id = read_optional_id(json);
+      } else if (json.key() == "email") {
+        email = read_optional_id(json);
+      } else {
+        json.skip();
+      }
+    }
+    return id ? id : email;
+  }
+  if (type != JsonReader::Type::number && type != JsonReader::Type::string) {
+    json.skip();
+    return std::nullopt;
+  }
+  try {
+    return read_id(json);
+  } catch (const JsonValueError&) {
+    return std::nullopt;  // the value itself has been read
+  }
+}
+
 namespace {
 
 /// An annotation's own id. Nothing refers to it, so one that is no id is passed over.
@@ -59,7 +86,7 @@ bool resembles_annotator_id(std::string_view key) {
   for (const char c : lower_case(key)) {
     if (c != '_' && c != '-' && c != ' ' && c != '.') name += c;
   }
-  for (const char* by : {"annotatedby", "labeledby", "labelledby", "drawnby"}) {
+  for (const char* by : {"annotatedby", "labeledby", "labelledby", "drawnby", "completedby"}) {
     if (name == by) return true;
   }
   for (const char* end : {"id", "name"}) {
@@ -80,7 +107,7 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.image_id.reset();
   record.category_id.reset();
   record.annotator_id.reset();
-  record.misnamed_annotator.clear();
+  record.candidates.clear();
   record.bbox.reset();
   record.score.reset();
   record.area.reset();
@@ -96,12 +123,12 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
   json.begin_object();
   while (json.next_member()) {
     const std::string_view key = json.key();
-    if (key == "image_id") {
+    if (key == record.annotator_key) {
+      record.annotator_id = json.peek() == JsonReader::Type::object ? read_optional_id(json) : read_id(json);
+    } else if (key == "image_id") {
       record.image_id = read_id(json);
     } else if (key == "category_id") {
       record.category_id = read_id(json);
-    } else if (key == "annotator_id") {
-      record.annotator_id = read_id(json);
     } else if (key == "id" && record.wants_id) {
       record.id = read_own_id(json);
     } else if (key == "bbox") {
@@ -141,11 +168,12 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
     } else if (key == "box_std") {
       read_numbers(json, record.box_std, 4);
     } else {
-      if (record.wants_misnamed_annotator && record.misnamed_annotator.empty() && !is_plain_member(key) &&
-          resembles_annotator_id(key)) {
-        record.misnamed_annotator = key;
+      if (record.wants_candidates && !is_plain_member(key) && resembles_annotator_id(key)) {
+        const std::string name(key);
+        record.candidates.push_back({name, read_optional_id(json)});
+      } else {
+        json.skip();
       }
-      json.skip();
     }
   }
   const char* missing = !record.image_id      ? "image_id"

@@ -21,9 +21,14 @@ struct CocoRecord {
   bool wants_id = false;       ///< set by the caller: read `id`, too
   std::optional<RecordId> id;  ///< none when it is neither a whole number nor a string; nothing refers to it
   std::optional<RecordId> image_id, category_id, annotator_id;
-  /// Set by the caller: looks for members that seem to name an annotator. The first of this record; empty: none.
-  bool wants_misnamed_annotator = false;
-  std::string misnamed_annotator;
+  std::string annotator_key = "annotator_id";  ///< set by the caller: the member that annotator_id is read from
+  /// Set by the caller: looks for other members that seem to name an annotator.
+  bool wants_candidates = false;
+  struct Candidate {
+    std::string key;
+    std::optional<RecordId> id;  ///< none when the value is no id
+  };
+  std::vector<Candidate> candidates;
   std::optional<std::array<double, 4>> bbox;  ///< x, y, width, height; may hold NaN
   std::optional<double> score, area, weight, existence, located;
   std::vector<double> class_probs;  ///< empty: not given
@@ -35,6 +40,8 @@ struct CocoRecord {
 
 /// An id: a whole number or a string.
 [[nodiscard]] RecordId read_id(JsonReader& json);
+/// The same for a value that need not be an id, such as null; an object may hold one as "id" or "email".
+[[nodiscard]] std::optional<RecordId> read_optional_id(JsonReader& json);
 
 /// Reads the object that comes next. Throws JsonValueError when image_id, category_id or bbox is missing or wrong.
 void read_coco_record(JsonReader& json, CocoRecord& record);

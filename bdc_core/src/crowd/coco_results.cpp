@@ -114,13 +114,12 @@ class ResultFileReader {
     while (json_->next_element()) {
       const auto [id, name] = read_entry("name");
       const std::int32_t same_id = classes_.find(id), label = label_named(name, same_id);
-      if (label < 0 && !name.empty()) unknown_name_[id.shown()] = name;
       if (record_seen_ && label != same_id) {
         json_->fail_value(
             "the categories come after the annotations and have other ids than the data's; expected them before the "
             "annotations");
       }
-      label_of_id_[id.shown()] = label;
+      own_labels_.set(id, {label, label < 0 ? name : std::string()});
       order_->push_back(label);
     }
     bool same = order_->size() == data_.classes.size();
@@ -149,11 +148,11 @@ class ResultFileReader {
 
   /// "category_id 3 ("zebra") is not in the data (2 classes); nearest name "cebra"".
   [[nodiscard]] std::string unknown_class(const RecordId& id) const {
-    if (!label_of_id_.empty() && label_of_id_.count(id.shown()) == 0) {
+    const OwnLabel* own = own_labels_.find(id);
+    if (own == nullptr && !own_labels_.empty()) {
       return "category_id " + id.shown() + " is not in the file's own list of categories";
     }
-    const auto found = unknown_name_.find(id.shown());
-    const std::string name = found == unknown_name_.end() ? "" : found->second.substr(0, kLongestName);
+    const std::string name = own == nullptr ? "" : own->unknown_name.substr(0, kLongestName);
     std::string out = "category_id " + id.shown() + (name.empty() ? "" : " (" + in_quotes(name) + ")") +
                       " is not in the data (" + std::to_string(data_.classes.size()) + " classes)";
     std::string nearest;
@@ -208,19 +207,19 @@ class ResultFileReader {
           image = -1;  // the same number is another file there
         }
       }
-      image_of_id_[id.shown()] = image;
+      own_images_.set(id, image);
     }
   }
 
   [[nodiscard]] std::int32_t image_of(const RecordId& id) const {
-    const auto it = image_of_id_.find(id.shown());
-    return it == image_of_id_.end() ? images_.find(id) : it->second;
+    const std::int32_t* own = own_images_.find(id);
+    return own == nullptr ? images_.find(id) : *own;
   }
 
   [[nodiscard]] std::int32_t label_of(const RecordId& id) const {
-    if (label_of_id_.empty()) return classes_.find(id);
-    const auto it = label_of_id_.find(id.shown());
-    return it == label_of_id_.end() ? -1 : it->second;
+    if (own_labels_.empty()) return classes_.find(id);
+    const OwnLabel* own = own_labels_.find(id);
+    return own == nullptr ? -1 : own->label;
   }
 
   template <class Use>
@@ -294,9 +293,13 @@ class ResultFileReader {
   const ResultOptions& options_;
   IdTable images_, classes_;
   std::optional<std::vector<std::int32_t>> order_;
+  struct OwnLabel {
+    std::int32_t label = -1;
+    std::string unknown_name;  ///< when it is not in the data
+  };
   /// By the file's own ids, where it lists images and categories: what they are in the data, -1: nothing.
-  std::map<std::string, std::int32_t> image_of_id_, label_of_id_;
-  std::map<std::string, std::string> unknown_name_;  ///< by the file's ids: names that are not in the data
+  IdMap<std::int32_t> own_images_;
+  IdMap<OwnLabel> own_labels_;
   bool record_seen_ = false, probabilities_seen_ = false;
   CocoRecord record_;
   std::vector<double> probabilities_;

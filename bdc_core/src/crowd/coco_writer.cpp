@@ -18,6 +18,7 @@ void begin_box_record(JsonWriter& json, const CrowdData& data, std::int64_t id, 
 }  // namespace
 
 void write_coco_images(JsonWriter& json, const CrowdData& data) {
+  json.key("info").begin_object().key("written_by").string("bdc").end_object();  // tells ours from people's files
   json.new_line().key("images").begin_array();
   for (const ImageRecord& image : data.images) {
     json.new_line().begin_object().key("id");

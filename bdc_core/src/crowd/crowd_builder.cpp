@@ -8,6 +8,7 @@
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
 #include "crowd/box_limits.h"
+#include "crowd/name_ties.h"
 
 namespace bdc {
 namespace {
@@ -77,6 +78,33 @@ CrowdBuilder::CrowdBuilder(BoxRole role, ProblemLog& problems, bool keep_places)
 
 void CrowdBuilder::begin_file(const std::string& name) {
   report_.files.push_back(name);
+  if (!images_.own_ids && !classes_.own_ids) return;
+  source_ = report_.files.size() > 1 ? sources_++ : 0;
+  const auto begin_ids = [](auto& list) {
+    if (!list.own_ids) return;
+    list.table = {};
+    list.base = static_cast<std::int32_t>(list.mentions.size());
+  };
+  begin_ids(images_);
+  begin_ids(classes_);
+}
+
+void CrowdBuilder::files_have_own_ids(bool images, bool classes) {
+  images_.own_ids = images_.tied = images;
+  classes_.own_ids = classes_.tied = classes;
+}
+
+void CrowdBuilder::image_is_annotators(std::int32_t image, std::int32_t annotator) {
+  images_.tied = true;
+  const auto [at, is_new] = annotator_sources_.try_emplace({source_, annotator}, sources_);
+  if (is_new) ++sources_;
+  images_.mentions[static_cast<std::size_t>(image)].source = at->second;
+}
+
+void CrowdBuilder::set_annotators(std::size_t first, const std::function<std::int32_t(std::int32_t image)>& who) {
+  for (std::size_t n = first; n < annotations_.size(); ++n) {
+    if (annotations_[n].annotator < 0) annotations_[n].annotator = who(annotations_[n].image);
+  }
 }
 
 RecordPlace CrowdBuilder::place(std::size_t line, const char* list, std::size_t index) const {
@@ -89,8 +117,9 @@ void CrowdBuilder::report(ProblemKind kind, const RecordPlace& where, const std:
 
 template <class Record>
 std::int32_t CrowdBuilder::refer(List<Record>& list, const RecordId& id, const char* field, const RecordPlace& place) {
-  const std::int32_t number = list.table.add(id);
-  if (static_cast<std::size_t>(number) == list.mentions.size()) list.mentions.push_back({id, field, place, -1, 0});
+  const std::int32_t number = list.base + list.table.add(id);
+  if (static_cast<std::size_t>(number) == list.mentions.size())
+    list.mentions.push_back({id, field, place, -1, 0, source_});
   return number;
 }
 
@@ -158,6 +187,12 @@ void CrowdBuilder::set_image_size(std::int32_t image, std::int64_t width, std::i
   }
 }
 
+void CrowdBuilder::name_image_file(std::int32_t image, const std::string& file) {
+  ImageRecord& record =
+      images_.records[static_cast<std::size_t>(images_.mentions[static_cast<std::size_t>(image)].record)];
+  if (record.file.empty()) record.file = file;
+}
+
 bool CrowdBuilder::has_size(std::int32_t image) const {
   return size(image).first > 0;
 }
@@ -189,7 +224,14 @@ void CrowdBuilder::define_annotator(const RecordId& id, std::string_view name, c
   static_cast<void>(define(annotators_, id, where, number));
   const std::int32_t index = annotators_.mentions[static_cast<std::size_t>(number)].record;
   AnnotatorRecord& record = annotators_.records[static_cast<std::size_t>(index)];
-  if (record.name.empty()) record.name = name;
+  if (record.name.empty()) {
+    record.name = name;
+  } else if (!name.empty() && record.name != name) {
+    problems_.report(ProblemKind::conflicting_records, [&] {
+      return text(where) + ": annotator " + id.shown() + " is named " + in_quotes(name) + " here and " +
+             in_quotes(record.name) + " before; the same id must mean the same person in all files";
+    });
+  }
 }
 
 std::int32_t CrowdBuilder::image(const RecordId& id, const char* field, const RecordPlace& where) {
@@ -295,7 +337,7 @@ std::string CrowdBuilder::unknown_message(const List<Record>& list, const Mentio
       mention.id.is_integer ? RecordId::string(std::to_string(mention.id.value)) : RecordId::untyped(mention.id.text);
   const std::int32_t other = list.table.find(twin);
   if (twin.is_integer != mention.id.is_integer && other >= 0 &&
-      list.mentions[static_cast<std::size_t>(other)].record >= 0) {
+      list.mentions[static_cast<std::size_t>(list.base + other)].record >= 0) {
     message += "; there is " + twin.shown() + ", but integers and strings are different ids";
   } else if constexpr (std::is_same_v<Record, ClassRecord>) {
     const std::string wanted = mention.id.is_integer ? std::string() : mention.id.text;
@@ -323,7 +365,101 @@ std::int32_t CrowdBuilder::resolved(List<Record>& list, std::int32_t number, con
   return mention.record;
 }
 
+template <class Record>
+void CrowdBuilder::tie(List<Record>& list) {
+  constexpr bool are_images = std::is_same_v<Record, ImageRecord>;
+  std::vector<NamedRecord> named(list.records.size());
+  std::vector<RecordPlace> place(list.records.size());
+  for (const Mention& mention : list.mentions) {
+    if (mention.record < 0) continue;
+    const auto n = static_cast<std::size_t>(mention.record);
+    if constexpr (are_images) {
+      named[n] = {list.records[n].file, mention.id, mention.source};
+    } else {
+      named[n] = {list.records[n].name, mention.id, mention.source};
+    }
+    place[n] = mention.first;
+  }
+  std::vector<std::size_t> same;
+  if constexpr (are_images) {
+    same = same_images(named, [&](std::size_t n, std::size_t other) {
+      report(ProblemKind::conflicting_records, place[n],
+             "image " + named[n].id.shown() + " (" + in_quotes(named[n].name) +
+                 ") may be several images by its name, " + in_quotes(named[other].name) + " of " + text(place[other]) +
+                 " among them; give the images file names, with folders, that tell them apart");
+    });
+  } else {
+    same = same_classes(named);
+  }
+  // What is one thing becomes one record, in the order of first sight.
+  std::vector<Record> kept;
+  std::vector<std::int32_t> to(list.records.size(), -1);
+  IdTable ids;
+  std::int64_t largest = 0;
+  for (const NamedRecord& record : named) largest = std::max(largest, record.id.is_integer ? record.id.value : 0);
+  std::size_t tied_by_name = 0, renumbered = 0;
+  for (std::size_t n = 0; n < same.size(); ++n) {
+    if (same[n] != n) continue;
+    to[n] = static_cast<std::int32_t>(kept.size());
+    kept.push_back(std::move(list.records[n]));
+    const std::size_t known = ids.size();
+    if (static_cast<std::size_t>(ids.add(named[n].id)) != known && largest < std::numeric_limits<std::int64_t>::max()) {
+      kept.back().id = RecordId::integer(++largest).external();
+      ++renumbered;
+    }
+  }
+  for (std::size_t n = 0; n < same.size(); ++n) {
+    if (same[n] == n) continue;
+    to[n] = to[same[n]];
+    const NamedRecord &here = named[n], &before = named[same[n]];
+    if (here.id.is_integer != before.id.is_integer || here.id.value != before.id.value ||
+        here.id.text != before.id.text) {
+      ++tied_by_name;
+    }
+    if constexpr (are_images) {
+      ImageRecord& image = kept[static_cast<std::size_t>(to[n])];
+      const ImageRecord& other = list.records[n];
+      if (image.file.empty()) image.file = other.file;
+      if (image.width == 0) {
+        image.width = other.width;
+        image.height = other.height;
+      } else if (other.width != 0 && (other.width != image.width || other.height != image.height)) {
+        report(ProblemKind::conflicting_records, place[n],
+               "image " + (other.file.empty() ? named[n].id.shown() : in_quotes(other.file)) + " is " +
+                   std::to_string(other.width) + " x " + std::to_string(other.height) + " here and " +
+                   std::to_string(image.width) + " x " + std::to_string(image.height) + " before (" +
+                   text(place[same[n]]) + ")");
+      }
+    }
+  }
+  // What a file refers to without defining it is what another file calls so, where all that do mean the same.
+  IdMap<std::int32_t> by_id;
+  for (std::size_t n = 0; n < named.size(); ++n) {
+    const std::int32_t* known = by_id.find(named[n].id);
+    by_id.set(named[n].id, known == nullptr || *known == to[n] ? to[n] : -1);
+  }
+  list.records.swap(kept);
+  for (Mention& mention : list.mentions) {
+    if (mention.record >= 0) {
+      mention.record = to[static_cast<std::size_t>(mention.record)];
+    } else if (const std::int32_t* known = by_id.find(mention.id); known != nullptr) {
+      mention.record = *known;
+    }
+  }
+  list.identity = false;
+  if (tied_by_name > 0) {
+    notes_.push_back(std::to_string(tied_by_name) + " " + list.plural +
+                     " have different ids in different files and are tied by their names");
+  }
+  if (renumbered > 0) {
+    notes_.push_back(std::to_string(renumbered) + " " + list.plural +
+                     " have new ids, because another file uses theirs for something else");
+  }
+}
+
 CrowdData CrowdBuilder::finish(ReadReport* report) {
+  if (images_.tied) tie(images_);
+  if (classes_.tied) tie(classes_);
   const auto place_of = [](const std::vector<RecordPlace>& places, std::size_t n) {
     return n < places.size() ? places[n] : RecordPlace{};
   };
@@ -382,8 +518,8 @@ CrowdData CrowdBuilder::finish(ReadReport* report) {
   if (keep_places_) {
     const auto places_of = [](const auto& list) {
       std::vector<RecordPlace> places(list.records.size());
-      for (const Mention& mention : list.mentions) {
-        if (mention.record >= 0) places[static_cast<std::size_t>(mention.record)] = mention.first;
+      for (auto mention = list.mentions.rbegin(); mention != list.mentions.rend(); ++mention) {  // the first counts
+        if (mention->record >= 0) places[static_cast<std::size_t>(mention->record)] = mention->first;
       }
       return places;
     };

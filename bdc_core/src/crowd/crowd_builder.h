@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ class CrowdBuilder {
   /// Records that follow come from this file. The same id twice in one file is a duplicate; in two files it is the same
   /// thing and must not contradict.
   void begin_file(const std::string& name);
+  /// Ids of images, or of classes, mean something inside their file only; finish() ties those of several files by name.
+  void files_have_own_ids(bool images, bool classes);
   [[nodiscard]] RecordPlace place(std::size_t line, const char* list = "", std::size_t index = 0) const;
 
   // Definitions.
@@ -47,6 +50,8 @@ class CrowdBuilder {
   void define_mentioned_annotators();
   /// Sets an image's size; a different size that is known already is a conflict.
   void set_image_size(std::int32_t image, std::int64_t width, std::int64_t height, const RecordPlace& place);
+  /// Gives a defined image without a file name one.
+  void name_image_file(std::int32_t image, const std::string& file);
   [[nodiscard]] bool has_size(std::int32_t image) const;
   /// {width, height} of a defined image; zeros when unknown.
   [[nodiscard]] std::pair<int, int> size(std::int32_t image) const;
@@ -71,6 +76,11 @@ class CrowdBuilder {
 
   /// Calls use(number) for each image defined in the file now being read.
   void for_images_of_this_file(const std::function<void(std::int32_t)>& use) const;
+  /// Several records of one file are the same image when their annotators differ: finish() ties them by name.
+  void image_is_annotators(std::int32_t image, std::int32_t annotator);
+  /// The number of boxes so far, and a way to say who drew those from `first` on for which it is not known (-1).
+  [[nodiscard]] std::size_t boxes() const { return annotations_.size(); }
+  void set_annotators(std::size_t first, const std::function<std::int32_t(std::int32_t image)>& who);
   /// Lets a reader change image records at the end (ids, sizes).
   [[nodiscard]] std::vector<ImageRecord>& image_records() { return images_.records; }
   [[nodiscard]] std::vector<ClassRecord>& class_records() { return classes_.records; }
@@ -82,6 +92,8 @@ class CrowdBuilder {
 
   /// The data, finalized; `report` (may be null) receives files and places. The builder is empty afterwards.
   [[nodiscard]] CrowdData finish(ReadReport* report);
+  /// What finish() did that people should know.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   struct Mention {
@@ -90,6 +102,7 @@ class CrowdBuilder {
     RecordPlace first;
     std::int32_t record = -1;  // index into records; -1: not defined (yet)
     std::uint32_t file = 0;    // where it was defined last
+    std::uint32_t source = 0;  // inside which ids mean one thing; the file, where files have their own ids
   };
   template <class Record>
   struct List {
@@ -99,7 +112,10 @@ class CrowdBuilder {
     IdTable table;
     std::vector<Mention> mentions;
     std::vector<Record> records;
-    bool identity = true;  // mention i is record i
+    bool identity = true;   // mention i is record i
+    bool own_ids = false;   // of each file
+    std::int32_t base = 0;  // the mention of the table's first id
+    bool tied = false;      // records may be the same by name
   };
 
   template <class Record>
@@ -109,6 +125,9 @@ class CrowdBuilder {
   bool define(List<Record>& list, const RecordId& id, const RecordPlace& place, std::int32_t& number);
   template <class Record>
   std::int32_t resolved(List<Record>& list, std::int32_t number, const RecordPlace& place);
+  /// Makes records that are the same by name one record.
+  template <class Record>
+  void tie(List<Record>& list);
   template <class Record>
   std::string unknown_message(const List<Record>& list, const Mention& mention, const RecordPlace& place) const;
 
@@ -124,6 +143,9 @@ class CrowdBuilder {
   std::vector<RecordPlace> assignment_place_;  ///< of each assignment, when places are kept
   std::vector<TruthBox> truth_;
   std::vector<std::int32_t> truth_covered_;
+  std::vector<std::string> notes_;
+  std::uint32_t source_ = 0, sources_ = 1;
+  std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> annotator_sources_;
   bool assignments_known_ = false;
   bool has_truth_ = false;
   bool coverage_listed_ = false;

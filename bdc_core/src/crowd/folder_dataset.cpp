@@ -18,7 +18,7 @@ namespace bdc {
 
 void load_sidecars(const std::string& folder, ReadContext& context, ClassKeys keys) {
   if (!context.class_names_known) {
-    for (const char* name : {"classes.txt", "data.yaml", "data.yml"}) {
+    for (const char* name : {"classes.txt", "obj.names", "data.yaml", "data.yml"}) {
       const std::string path = join(folder, name);
       if (!is_regular_file(path)) continue;
       std::ifstream in = open_input(path);
@@ -35,7 +35,7 @@ void load_sidecars(const std::string& folder, ReadContext& context, ClassKeys ke
   std::ifstream in = open_input(sizes);
   context.sidecar.emplace(in, sizes);
   for (const ImageTable::Row& row : context.sidecar->rows()) {
-    const RecordId id = row.id ? *row.id : RecordId::untyped(file_stem(row.image));
+    const RecordId id = context.sidecar->id_of(row);
     context.builder.define_image(id, row.image, row.width, row.height, context.builder.place(row.line));
   }
 }
@@ -90,7 +90,7 @@ std::int32_t image_of(ReadContext& context, std::string_view label_name, std::st
   for (const std::optional<ImageTable>* table : {&context.sidecar, &context.sizes}) {
     const ImageTable::Row* row = *table ? (*table)->find(label_name) : nullptr;
     if (row == nullptr) continue;
-    id = row->id ? *row->id : RecordId::untyped(file_stem(row->image));
+    id = (*table)->id_of(*row);
     if (found_file.empty()) found_file = row->image;
     break;
   }

@@ -12,13 +12,23 @@
 #include "bdc/crowd/crowd_io.h"
 #include "crowd/crowd_builder.h"
 #include "crowd/image_table.h"
+#include "crowd/pictures.h"
 
 namespace bdc {
 
 /// What a format's functions work on while files are read.
 struct ReadContext {
+  ReadContext(const ReadOptions& read_options, CrowdBuilder& crowd_builder)
+      : options(read_options), builder(crowd_builder) {}
+
   const ReadOptions& options;
   CrowdBuilder& builder;
+  std::vector<std::string> paths;  ///< all that are read, as the user gave them
+  std::size_t path = 0;            ///< which of them is being read
+  /// What may be one annotator's: the paths, or the files below them where a format has a file per annotator.
+  std::vector<std::string> sources;
+  std::size_t source = 0;                   ///< which of them is being read
+  bool sources_are_files = false;           ///< set by read_each_file
   std::optional<ImageTable> sidecar;        ///< sizes.csv of the folder being read
   std::optional<ImageTable> sizes;          ///< options.sizes_csv
   std::optional<ImageFolder> image_folder;  ///< options.image_folder
@@ -26,6 +36,16 @@ struct ReadContext {
   bool class_names_known = false, class_names_used = false;
   /// Numbers that files give to images which are known by their names (CVAT); finish() decides whether to use them.
   std::vector<std::pair<std::int32_t, std::int64_t>> image_numbers;
+  Pictures pictures;
+
+  /// Who drew what the source now being read holds, when it does not say: options.annotator, or else what the sources'
+  /// paths tell. Throws DataError when they do not.
+  [[nodiscard]] std::string source_annotator();
+  /// For people; a note that is there already is not repeated.
+  void note(const std::string& text);
+
+ private:
+  std::optional<std::vector<std::string>> source_annotators_;
 };
 
 /// One format of crowd data. A new format is a file in formats/ and a line of the table in formats.cpp.
@@ -42,6 +62,8 @@ struct CrowdFormat {
   void (*finish)(ReadContext& context);
   /// May be null: the format cannot be written.
   void (*write)(const CrowdData& data, const std::string& path, WriteReport& report);
+  /// Every file numbers its images, or its classes, on its own: those of several files are tied by name.
+  bool own_image_ids = false, own_class_ids = false;
 };
 
 /// All formats; detection asks in this order.
@@ -53,6 +75,11 @@ struct CrowdFormat {
 /// breaks off is reported and what came before is kept.
 void read_one_file(const std::string& path, ReadContext& context,
                    void (*parse)(std::istream& in, const std::string& name, ReadContext& context));
+
+/// CrowdFormat::read for formats with a file per annotator: reads the file, or every file below the folder, as a source
+/// of its own.
+void read_each_file(const std::string& path, ReadContext& context, std::initializer_list<std::string_view> extensions,
+                    void (*parse)(std::istream& in, const std::string& name, ReadContext& context));
 
 /// Runs body; in lenient mode a DataError becomes a problem of kind unreadable_file.
 void guarded(ReadContext& context, const std::function<void()>& body);

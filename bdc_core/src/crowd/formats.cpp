@@ -3,10 +3,13 @@
 #include <fstream>
 
 #include "base/files.h"
+#include "base/zip_folder.h"
 #include "bdc/base/error.h"
 #include "bdc/base/text.h"
 #include "bdc/crowd/crowd_io.h"
+#include "crowd/annotator_names.h"
 #include "crowd/folder_dataset.h"
+#include "crowd/foreign_formats.h"
 #include "crowd/format.h"
 
 // The table of formats. A new one is a file in formats/ that defines `CrowdFormat <name>_format()`, and one line here.
@@ -56,6 +59,22 @@ std::vector<CrowdFormatInfo> crowd_formats() {
   return infos;
 }
 
+std::string ReadContext::source_annotator() {
+  if (!options.annotator.empty()) return options.annotator;
+  if (!source_annotators_) {
+    SourceNames found = names_of_sources(sources, options.annotator_from);
+    if (!found.note.empty()) note(found.note);
+    source_annotators_ = std::move(found.annotators);
+  }
+  return (*source_annotators_)[source];
+}
+
+void ReadContext::note(const std::string& text) {
+  if (options.notes == nullptr) return;
+  if (std::find(options.notes->begin(), options.notes->end(), text) == options.notes->end())
+    options.notes->push_back(text);
+}
+
 void guarded(ReadContext& context, const std::function<void()>& body) {
   if (context.builder.problems().strict()) {
     body();
@@ -74,6 +93,25 @@ void read_one_file(const std::string& path, ReadContext& context,
     std::ifstream in = open_input(path);
     parse(in, path, context);
   });
+}
+
+void read_each_file(const std::string& path, ReadContext& context, std::initializer_list<std::string_view> extensions,
+                    void (*parse)(std::istream& in, const std::string& name, ReadContext& context)) {
+  const auto files_of = [&](const std::string& place) {
+    return is_folder(place) ? files_below(place, extensions) : std::vector<std::string>{place};
+  };
+  if (!context.sources_are_files) {
+    context.sources_are_files = true;
+    context.sources.clear();
+    context.source = 0;
+    for (const std::string& place : context.paths) {
+      for (std::string& file : files_of(place)) context.sources.push_back(std::move(file));
+    }
+  }
+  for (const std::string& file : files_of(path)) {
+    read_one_file(file, context, parse);
+    ++context.source;
+  }
 }
 
 void add_loss(WriteReport& report, const char* what, std::size_t count) {
@@ -95,7 +133,7 @@ std::string suggested_format(const std::string& path, const std::string& start) 
   const std::size_t first = start.find_first_not_of(" \t\r\n", start.rfind("\xEF\xBB\xBF", 0) == 0 ? 3 : 0);
   const char c = first == std::string::npos ? ' ' : start[first];
   const std::string extension = lower_case(std::filesystem::path(path).extension().string());
-  if (c == '{' || c == '[') return c == '{' ? "crowd" : "label_studio";
+  if (c == '{' || c == '[') return c == '{' ? "crowd" : "label-studio";
   if (c == '<') return start.find("<annotations") != std::string::npos ? "cvat" : "voc";
   if (extension == ".csv" || lower_case(start.substr(0, start.find('\n'))).find("image_id") != std::string::npos) {
     return "vindr";
@@ -115,18 +153,59 @@ void explain_unrecognised(const std::string& path, const ReadOptions& options, c
   if (start.rfind("\xFF\xFE", 0) == 0 || start.rfind("\xFE\xFF", 0) == 0) {
     throw DataError(path + ": expected text in UTF-8, found the byte order mark of UTF-16; save the file as UTF-8");
   }
+  if (const std::string foreign = foreign_format(path); !foreign.empty()) {
+    throw DataError(path + ": looks like " + foreign + " (formats that are read: " + known + ")");
+  }
   const std::string name = suggested_format(path, start);
   if (name.empty()) return;
   try {
     ProblemLog strict(ProblemLog::Mode::strict);
     CrowdBuilder builder(options.role, strict, false);
-    ReadContext context{options, builder, {}, {}, {}, {}, false, false, {}};
+    ReadContext context(options, builder);
+    context.paths = context.sources = {path};
     crowd_format(name).read(path, context);
   } catch (const DataError& error) {
     throw DataError(std::string(error.what()) + "\n  read as " + name +
                     ", which the file resembles most; if it is another format, name it with --format (known: " + known +
                     ")");
   }
+}
+
+/// A folder in which one format was recognised must not hold labels of another: which are meant cannot be known.
+void require_nothing_else(const std::string& path, const CrowdFormat& format) {
+  if (!is_folder(path)) return;
+  std::vector<std::string> found = {format.name};
+  for (const CrowdFormat& other : all_crowd_formats()) {
+    if (&other != &format && other.detect != nullptr && other.detect(path)) found.emplace_back(other.name);
+  }
+  std::size_t looked = 0;
+  for (const std::string& file : files_below(path, {".json"})) {
+    if (++looked > 20 || found.size() > 1) break;
+    if (const CrowdFormat* other = detected(file); other != nullptr && other != &format) {
+      found.push_back(std::string(other->name) + " (" + printable(file) + ")");
+    }
+  }
+  if (found.size() == 1) return;
+  throw DataError(path + ": holds labels of several formats: " + join(found) +
+                  "; name the one to read with --format, or the folder or file that holds one alone");
+}
+
+/// What a folder that no format recognises holds, as far as its first files tell.
+std::string hint_for_folder(const std::string& path) {
+  if (!is_folder(path)) return {};
+  std::size_t looked = 0;
+  for (const std::string& file :
+       files_below(path, {".json", ".xml", ".csv", ".txt", ".manifest", ".tfrecord", ".record", ".zip"})) {
+    if (++looked > 20) break;
+    if (const CrowdFormat* format = detected(file)) {
+      return "\n  it holds " + printable(file) + ", which is of the format " + in_quotes(format->name) +
+             "; name such files one by one";
+    }
+    if (const std::string foreign = foreign_format(file); !foreign.empty()) {
+      return "\n  it holds " + printable(file) + ", which looks like " + foreign;
+    }
+  }
+  return {};
 }
 
 const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
@@ -137,11 +216,13 @@ const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
                     ": is a pipe or device, which can be read only once, so its format cannot be detected; name " +
                     "it with --format (known: " + known + ")");
   }
-  if (const CrowdFormat* format = detected(path)) return *format;
+  if (const CrowdFormat* format = detected(path)) {
+    require_nothing_else(path, *format);
+    return *format;
+  }
   if (!is_folder(path)) explain_unrecognised(path, options, known);
   throw DataError(path + ": the format of this " + (is_folder(path) ? "folder" : "file") +
-                  " is not recognised; name it with --format (known: " + known + ")" +
-                  (is_folder(path) ? "; JSON labels are named as files, one by one" : ""));
+                  " is not recognised; name it with --format (known: " + known + ")" + hint_for_folder(path));
 }
 
 /// Paths that another format recognises and this one does not are refused, before anything is read.
@@ -156,9 +237,33 @@ void require_one_format(const std::vector<std::string>& paths, const CrowdFormat
   }
 }
 
+/// A path, or, for a zip file that holds labels in single files (JSON, CSV), those files.
+void add_label_paths(const std::string& path, const ReadOptions& options, std::vector<std::string>& out) {
+  if (up_to_zip(path) != path || !ends_with(lower_case(path), ".zip") || !is_folder(path)) {
+    out.push_back(path);
+    return;
+  }
+  const CrowdFormat* whole = options.format.empty() ? detected(path) : nullptr;
+  std::vector<std::string> single;
+  if (whole == nullptr) {
+    for (const std::string& file : files_below(path, {".json", ".csv"})) {
+      const CrowdFormat* format = detected(file);
+      if (format != nullptr && (options.format.empty() || options.format == format->name ||
+                                (options.format == "coco" && std::string_view(format->name) == "crowd"))) {
+        single.push_back(file);
+      }
+    }
+  }
+  if (single.empty()) {
+    out.push_back(path);
+  } else {
+    out.insert(out.end(), single.begin(), single.end());
+  }
+}
+
 /// A context with what the options name: sizes, images, class names.
 ReadContext make_context(const ReadOptions& options, CrowdBuilder& builder) {
-  ReadContext context{options, builder, {}, {}, {}, {}, false, false, {}};
+  ReadContext context(options, builder);
   if (!options.sizes_csv.empty()) {
     std::ifstream in = open_input(options.sizes_csv);
     context.sizes.emplace(in, options.sizes_csv);
@@ -191,7 +296,9 @@ CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadRe
   fill_sizes(context);
   if (format.finish != nullptr) format.finish(context);
   if (report != nullptr) report->format = format.name;
-  return context.builder.finish(report);
+  CrowdData data = context.builder.finish(report);
+  for (const std::string& note : context.builder.notes()) context.note(note);
+  return data;
 }
 
 }  // namespace
@@ -201,16 +308,24 @@ std::string detected_format(const std::string& path) {
   return format == nullptr ? "" : format->name;
 }
 
-CrowdData read_crowd(const std::vector<std::string>& paths, const ReadOptions& options, ReadReport* report) {
-  if (paths.empty()) throw DataError("expected at least one file or folder to read, found none");
-  for (const std::string& path : paths) require_exists(path);
+CrowdData read_crowd(const std::vector<std::string>& given, const ReadOptions& options, ReadReport* report) {
+  if (given.empty()) throw DataError("expected at least one file or folder to read, found none");
+  for (const std::string& path : given) require_exists(path);
+  std::vector<std::string> paths;
+  for (const std::string& path : given) add_label_paths(path, options, paths);
   const CrowdFormat& format = options.format.empty() ? detect(paths.front(), options) : crowd_format(options.format);
   if (options.format.empty() && paths.size() > 1) require_one_format(paths, format);
   ProblemLog strict(ProblemLog::Mode::strict);
   ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;
   CrowdBuilder builder(options.role, problems, report != nullptr);
   ReadContext context = make_context(options, builder);
-  for (const std::string& path : paths) format.read(path, context);
+  context.paths = context.sources = paths;
+  if (paths.size() > 1) builder.files_have_own_ids(format.own_image_ids, format.own_class_ids);
+  for (std::size_t n = 0; n < paths.size(); ++n) {
+    context.path = n;
+    if (!context.sources_are_files) context.source = n;
+    format.read(paths[n], context);
+  }
   return finish_reading(format, context, report);
 }
 
@@ -220,6 +335,7 @@ CrowdData parse_crowd(std::istream& in, const std::string& name, const ReadOptio
   ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;
   CrowdBuilder builder(options.role, problems, report != nullptr);
   ReadContext context = make_context(options, builder);
+  context.paths = context.sources = {name};
   guarded(context, [&] { format.parse(in, name, context); });
   return finish_reading(format, context, report);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bdc/crowd/crowd_data.h"
@@ -40,6 +41,28 @@ class IdTable {
  private:
   std::unordered_map<std::int64_t, std::int32_t> integers_;
   std::unordered_map<std::string, std::int32_t> strings_;
+};
+
+/// A value for each id.
+template <class Value>
+class IdMap {
+ public:
+  /// The last value that is set counts.
+  void set(const RecordId& id, Value value) {
+    const auto number = static_cast<std::size_t>(table_.add(id));
+    if (number == values_.size()) values_.emplace_back();
+    values_[number] = std::move(value);
+  }
+  /// Null when the id has none.
+  [[nodiscard]] const Value* find(const RecordId& id) const {
+    const std::int32_t number = table_.find(id);
+    return number == IdTable::none ? nullptr : &values_[static_cast<std::size_t>(number)];
+  }
+  [[nodiscard]] bool empty() const { return values_.empty(); }
+
+ private:
+  IdTable table_;
+  std::vector<Value> values_;
 };
 
 /// The numbers of a list of records that have an `id`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <unordered_set>
 
 #include "base/csv.h"
 #include "base/files.h"
@@ -79,6 +80,8 @@ ImageTable::ImageTable(std::istream& in, const std::string& name) : name_(name) 
     if (!is_new) csv.fail("image " + in_quotes(name_in_table) + " is already on line " + std::to_string(entry->second));
     rows_.push_back(std::move(row));
   }
+  std::unordered_set<std::string> stems;
+  for (const Row& row : rows_) names_repeat_ = names_repeat_ || (!row.id && !stems.insert(file_stem(row.image)).second);
   if (label != std::string::npos) {
     for (std::size_t n = 0; n < rows_.size(); ++n) keys_[rows_[n].label] = static_cast<std::int64_t>(n);
     by_label_ = true;
@@ -95,6 +98,11 @@ ImageTable::ImageTable(std::istream& in, const std::string& name) : name_(name) 
     }
   }
   for (std::size_t n = 0; n < rows_.size(); ++n) keys_[rows_[n].image] = static_cast<std::int64_t>(n);
+}
+
+RecordId ImageTable::id_of(const Row& row) const {
+  if (row.id) return *row.id;
+  return RecordId::untyped(names_repeat_ ? without_extension(row.image) : file_stem(row.image));
 }
 
 void ImageTable::add_key(const std::string& key, std::size_t row) {
@@ -128,7 +136,7 @@ std::optional<std::pair<int, int>> ImageFolder::size_of(std::string_view image) 
   for (const std::string& key : {file_name(image), file_stem(image)}) {
     const auto found = files_.find(key);
     if (found == files_.end() || found->second.empty()) continue;
-    std::ifstream in(found->second, std::ios::binary);
+    std::ifstream in = open_input(found->second);
     const auto header = read_image_header(in);
     if (!header) return std::nullopt;
     return std::pair{static_cast<int>(header->shown_width()), static_cast<int>(header->shown_height())};

@@ -34,6 +34,8 @@ class ImageTable {
   /// The row of an image by its label, when the table has that column; otherwise by its path, path without extension,
   /// file name or file name without extension (the first of these that identifies one row); null when there is none.
   [[nodiscard]] const Row* find(std::string_view image) const;
+  /// The id of a row's image: its own, or else its file name without extension, with folders where names alone repeat.
+  [[nodiscard]] RecordId id_of(const Row& row) const;
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -43,6 +45,7 @@ class ImageTable {
   std::string name_;
   std::vector<Row> rows_;
   bool by_label_ = false;
+  bool names_repeat_ = false;
   std::unordered_map<std::string, std::int64_t> keys_;  // -1: shared by several rows
 };
 

@@ -15,7 +15,7 @@ constexpr ProblemInfo table[] = {
     {ProblemKind::unknown_class, "unknown_class", Severity::error, "annotations with an unknown class"},
     {ProblemKind::unknown_annotator, "unknown_annotator", Severity::error, "references to an unknown annotator"},
     {ProblemKind::misnamed_annotator, "misnamed_annotator", Severity::error,
-     "annotations whose annotator is not under annotator_id"},
+     "annotations with several members that may name the annotator"},
     {ProblemKind::not_finite_box, "not_finite_box", Severity::error, "boxes with NaN or infinite numbers"},
     {ProblemKind::extreme_box, "extreme_box", Severity::error, "boxes with coordinates beyond 1e9 or a vanishing size"},
     {ProblemKind::inverted_box, "inverted_box", Severity::error, "boxes with a negative width or height"},

@@ -288,7 +288,7 @@ FixReport fix_crowd(CrowdData& data, const ValidationReport* validation, const V
     if (misnamed.count > 0) {
       throw DataError((misnamed.examples.empty() ? std::string("annotators are not under annotator_id")
                                                  : misnamed.examples.front()) +
-                      "\n  nothing was fixed: who drew what would be lost; rename the member first");
+                      "\n  nothing was fixed: who drew what would be lost; say which member it is first");
     }
     for (const ProblemKind kind : dropped_by_readers)
       report.dropped_on_reading += validation->problems.entry(kind).count;

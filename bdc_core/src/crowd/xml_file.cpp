@@ -46,7 +46,7 @@ void XmlFile::fail(const pugi::xml_node& node, const std::string& message) {
 
 std::string xml_root_name(const std::string& path) {
   if (!is_regular_file(path)) return {};
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in = open_input(path);
   std::string head(std::size_t{1} << 16, '\0');
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(in.gcount()));
@@ -68,6 +68,14 @@ std::string xml_root_name(const std::string& path) {
     rest = trimmed(rest);
   }
   return {};
+}
+
+bool folder_has_xml_root(const std::string& folder, const std::string& name) {
+  const std::vector<std::string> files = files_below(folder, {".xml"});
+  for (std::size_t n = 0; n < files.size() && n < 50; ++n) {
+    if (xml_root_name(files[n]) == name) return true;
+  }
+  return false;
 }
 
 std::string xml_escaped(const std::string& text, std::size_t* lost) {

@@ -33,6 +33,9 @@ class XmlFile {
 /// Name of the outermost element of a file, from its first 64 KiB; empty when it does not look like XML.
 [[nodiscard]] std::string xml_root_name(const std::string& path);
 
+/// Whether one of the first XML files below a folder has this outermost element.
+[[nodiscard]] bool folder_has_xml_root(const std::string& folder, const std::string& name);
+
 /// Text for an XML element or attribute; characters that XML cannot hold become '?', and `lost` counts such texts.
 [[nodiscard]] std::string xml_escaped(const std::string& text, std::size_t* lost = nullptr);
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "bdc/base/user_error.h"
 
@@ -48,6 +49,25 @@ void check_output_folder(const std::string& output) {
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
     throw UserError(ExitCode::failure, output + ": cannot be written: " + std::strerror(errno));
+  }
+}
+
+void keep_others_files(const std::vector<std::string>& outputs, bool force) {
+  if (force) return;
+  for (const std::string& output : outputs) {
+    std::error_code ignored;
+    if (output.empty() || !fs::is_regular_file(output, ignored) || fs::file_size(output, ignored) == 0) continue;
+    std::ifstream in(output, std::ios::binary);
+    std::string start(512, '\0');
+    in.read(start.data(), static_cast<std::streamsize>(start.size()));
+    start.resize(static_cast<std::size_t>(in.gcount()));
+    const bool ours = start.find("\"written_by\":\"bdc\"") != std::string::npos ||
+                      start.find("\"bdc_annotators\"") != std::string::npos;
+    if (ours) continue;
+    throw UserError(ExitCode::usage,
+                    output +
+                        ": exists and is not a file that bdc-host has marked as its own; choose another "
+                        "output, or replace it with --force (nothing was changed)");
   }
 }
 

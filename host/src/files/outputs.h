@@ -12,6 +12,10 @@ namespace bdc::host {
 void check_outputs(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
                    const std::function<bool(const std::string&)>& is_earlier_output = nullptr);
 
+/// Throws UserError (exit 2) when a file to write exists and does not begin like one that bdc writes, unless `force`.
+/// Empty names, pipes and devices are left out.
+void keep_others_files(const std::vector<std::string>& outputs, bool force);
+
 /// Those of the paths that are folders.
 [[nodiscard]] std::vector<std::string> folders_of(const std::vector<std::string>& paths);
 

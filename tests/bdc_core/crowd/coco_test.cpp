@@ -372,5 +372,25 @@ TEST(CocoResults, ResultsOnOtherImagesAreCounted) {
   EXPECT_EQ(skipped, 2U);
 }
 
+TEST(CocoResults, LongIdsThatBeginAlikeStayApart) {
+  const std::string start(80, 'x');
+  CrowdData data;
+  for (const char* end : {"a", "b"}) {
+    data.images.push_back({{start + end, false}, std::string(end) + ".jpg", 100, 100});
+    data.classes.push_back({{start + end, false}, end});
+  }
+  data.finalize();
+  const std::string text = R"({"images": [{"id": "Sa", "file_name": "a.jpg"}, {"id": "Sb", "file_name": "b.jpg"}],
+    "categories": [{"id": "Sa", "name": "a"}, {"id": "Sb", "name": "b"}], "annotations": [
+    {"image_id": "Sa", "category_id": "Sa", "bbox": [0, 0, 9, 9], "score": 0.5},
+    {"image_id": "Sb", "category_id": "Sb", "bbox": [0, 0, 9, 9], "score": 0.5}]})";
+  std::string filled;
+  for (const char c : text) filled += c == 'S' ? start : std::string(1, c);
+  std::istringstream in(filled);
+  std::vector<std::pair<std::int32_t, std::int32_t>> found;
+  scan_coco_results(in, "p.json", data, {}, [&](const CocoResult& r) { found.emplace_back(r.image, r.label); });
+  EXPECT_EQ(found, (std::vector<std::pair<std::int32_t, std::int32_t>>{{0, 0}, {1, 1}}));
+}
+
 }  // namespace
 }  // namespace bdc::test

@@ -68,8 +68,9 @@ TEST(YoloFormat, BrokenFilesSayWhereAndWhat) {
   };
   expect_refused_by("yolo", cases, "alice/img_a.txt", options);
   const std::string unknown = parse_error("0 0.5 0.5 0.1 0.2\n", "yolo", "alice/other.txt", options);
-  EXPECT_NE(unknown.find("alice/other.txt:1: the size of image \"other\" is unknown; expected it in sizes.csv"),
-            std::string::npos)
+  EXPECT_NE(
+      unknown.find("alice/other.txt:1: the size of image \"other\" is unknown; expected its picture beside the labels"),
+      std::string::npos)
       << unknown;
 }
 
@@ -78,11 +79,17 @@ TEST(ClassNames, BrokenFilesSayWhereAndWhat) {
   const std::vector<BrokenFile> cases = {
       {"nc: 3\n", "data.yaml: expected the key \"names\""},
       {"names: person\n", "data.yaml:1: expected a list or a map after \"names:\", found \"person\""},
-      {"names: [a, b\n", "data.yaml:1: the list of names does not end in ']'"},
+      {"names: [a, b\n", "data.yaml:2: broken YAML: end of sequence flow not found"},
       {"names:\n  0: a\n  0: b\n", "data.yaml:3: class 0 is named twice"},
       {"names:\n  0: a\n  2: b\n", "data.yaml: expected class numbers from 0 without gaps, found no class 1"},
-      {"names:\n  a\n", "data.yaml:2: expected \"number: class name\", found \"a\""},
+      {"names:\n  a\n", "data.yaml:2: expected a list or a map after \"names:\", found \"a\""},
+      {"names:\n  a: 0\n", "data.yaml:2: expected \"number: class name\", found \"a\""},
       {"names: ['a', '']\n", "data.yaml:1: expected a class name, found nothing"},
+      {"names: [a, null]\n", "data.yaml:1: expected a class name, found nothing (a word such as null needs quotes)"},
+      {"names: [a, [b]]\n", "data.yaml:1: expected a class name, found a list"},
+      {"names: [a]\nnames: [b]\n", "data.yaml:2: expected the member \"names\" once, found it twice"},
+      {"nc: 3\nnames: [a, b]\n", "data.yaml:1: expected nc to be the number of names (2), found \"3\""},
+      {"- a\n- b\n", "data.yaml:1: expected \"names: ...\" and other members, found none"},
   };
   expect_refused(cases, [&](const std::string& text) {
     ReadOptions options;
@@ -106,6 +113,29 @@ TEST(ClassNames, AllThreeYamlFormsMeanTheSame) {
     EXPECT_EQ(data.classes[1].name, "b c") << text;
     EXPECT_EQ(data.classes[2].name, "d") << text;
   }
+}
+
+TEST(ClassNames, AnApostropheInAListSwallowsNothing) {
+  const TemporaryFolder folder;
+  ReadOptions options;
+  options.class_names = folder.write("data.yaml", "names: [person, driver's seat, car, 'it''s', \"a, b\"]\n");
+  const CrowdData data = parse("", "yolo", "im.txt", options);
+  const std::vector<std::string> expected = {"person", "driver's seat", "car", "it's", "a, b"};
+  EXPECT_EQ(class_names(data), expected);
+}
+
+TEST(YoloFormat, FilesOfOneNameInTwoFoldersAreTwoImages) {
+  const TemporaryFolder folder;
+  folder.write("data/labels/day/1.txt", "0 0.5 0.5 1 1\n");
+  folder.write("data/labels/night/1.txt", "0 0.5 0.5 0.5 0.5\n");
+  folder.write("data/sizes.csv", "day/1.png,10,20\nnight/1.png,30,40\n");
+  ReadOptions options;
+  options.annotator = "ann";
+  const CrowdData data = read_crowd({folder / "data"}, options);
+  ASSERT_EQ(data.images.size(), 2U);
+  EXPECT_EQ(data.images[0].id.text, "day/1");
+  EXPECT_EQ(data.images[1].width, 30);
+  ASSERT_EQ(data.annotations.size(), 2U);
 }
 
 }  // namespace

@@ -442,4 +442,52 @@ TEST_F(Labels, AnOutputThatCannotBeWrittenIsAClearError) {
   }
 }
 
+/// `convert a.json b.json c.json` with the output forgotten.
+TEST_F(Labels, AFileThatIsNotOursIsReplacedOnlyByForce) {
+  const json all = crowd();
+  for (const char* who : {"ann", "bob", "eve"}) {
+    json mine = all;
+    mine.erase("annotators");
+    mine.erase("assignments");
+    mine["annotations"] = json::array();
+    for (json a : all["annotations"]) {
+      if (a["annotator_id"] != who) continue;
+      a.erase("annotator_id");
+      mine["annotations"].push_back(a);
+    }
+    folder.write(std::string(who) + ".json", mine.dump());
+  }
+  const std::string before = read_file(folder.path() / "eve.json");
+  const auto forgotten = host({"convert", "ann.json", "bob.json", "eve.json"});
+  EXPECT_EQ(forgotten.exit_code, 2);
+  EXPECT_NE(forgotten.err.find("eve.json: exists and is not a file that bdc-host has marked as its own"),
+            std::string::npos)
+      << forgotten.err;
+  EXPECT_EQ(read_file(folder.path() / "eve.json"), before);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"aggregate", "ann.json", "bob.json", "-o", "eve.json"},
+        {"aggregate", "ann.json", "bob.json", "--annotators", "eve.json"},
+        {"validate", "ann.json", "--fix", "eve.json"}}) {
+    EXPECT_EQ(host(words).exit_code, 2) << words[0];
+    EXPECT_EQ(read_file(folder.path() / "eve.json"), before) << words[0];
+  }
+  EXPECT_EQ(host({"convert", "ann.json", "bob.json", "eve.json", "--force"}).exit_code, 0);
+  EXPECT_EQ(read("eve.json")["annotators"].size(), 2U);
+  EXPECT_EQ(host({"convert", "ann.json", "bob.json", "eve.json"}).exit_code, 0) << "ours now";
+}
+
+TEST_F(Labels, WhatWasTakenWhereFilesLeaveAChoiceIsToldOnce) {
+  fs::create_directory(folder.path() / "one");
+  fs::create_directory(folder.path() / "two");
+  json plain = truth();
+  folder.write("one/instances_default.json", plain.dump());
+  folder.write("two/instances_default.json", plain.dump());
+  const auto outcome = host({"convert", "one/instances_default.json", "two/instances_default.json", "out.json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "note: annotators are named after folders: \"one\", \"two\"\n");
+  const auto chosen = host({"aggregate", "crowd.json", "--annotator-from", "nobody"});
+  EXPECT_EQ(chosen.exit_code, 2);
+  EXPECT_NE(chosen.err.find("expected assignee, file, folder or key"), std::string::npos) << chosen.err;
+}
+
 }  // namespace

@@ -15,15 +15,29 @@ namespace bdc {
 /// What the boxes of a file are: drawn by annotators, or the truth (CrowdData::truth; annotators are ignored).
 enum class BoxRole { crowd, truth };
 
+/// What names the annotator of boxes whose file does not hold annotators.
+enum class AnnotatorFrom {
+  automatic,  ///< what the file says; else its name, or the first folder that tells the files apart
+  assignee,   ///< CVAT: the assignee of the job or task, and nothing else
+  file,       ///< the file's name (formats of one folder per annotator: the folder's)
+  folder,     ///< the first folder that tells the files apart
+  key         ///< a member of each record, and nothing else
+};
+
 struct ReadOptions {
   std::string format;  ///< a name of crowd_formats(); empty: detected from the content
   BoxRole role = BoxRole::crowd;
-  std::string sizes_csv;           ///< `image,width,height`, for formats that lack image sizes
-  std::string image_folder;        ///< or take the sizes from the PNG and JPEG files here
-  std::string class_names;         ///< classes.txt (a name per line) or data.yaml, for formats that lack names
-  std::string annotator;           ///< who drew, for a file that does not say; empty: the file's or folder's name
+  std::string sizes_csv;     ///< `image,width,height`, for formats that lack image sizes
+  std::string image_folder;  ///< or take the sizes from the PNG and JPEG files here
+  std::string class_names;   ///< classes.txt (a name per line) or data.yaml, for formats that lack names
+  std::string annotator;     ///< who drew, for a file that does not say; empty: annotator_from says it
+  AnnotatorFrom annotator_from = AnnotatorFrom::automatic;
+  std::string annotator_key;       ///< the member of COCO's annotations that names the annotator; empty: found
+  std::string split;               ///< "train", "val" or "test": only that part of data that are divided; empty: all
   bool voc_one_based = false;      ///< Pascal VOC pixels count from 1, last one included (VOC's own files)
   ProblemLog* problems = nullptr;  ///< lenient reading; null: the first error throws DataError
+  /// Receives what was taken where files leave a choice, for people, a line each; may be null.
+  std::vector<std::string>* notes = nullptr;
 };
 
 /// Where a record stood, for messages of later checks.

@@ -1,8 +1,10 @@
 // COCO JSON: bdc's own crowd format (annotator_id on every annotation, annotators[], assignments[], optional truth[])
 // and plain COCO, where a file holds the boxes of one annotator, or the truth.
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/files.h"
@@ -21,9 +23,25 @@ namespace {
 /// Who drew the boxes of a file.
 enum class Authors {
   undecided,       ///< the first annotation decides
-  per_annotation,  ///< each has its annotator_id
-  per_file         ///< plain COCO: all are the file's
+  per_annotation,  ///< each names its own
+  elsewhere        ///< plain COCO: all are the file's, or each is its image's
 };
+
+/// A member of an image that lists who saw it.
+bool lists_annotators(std::string_view key) {
+  for (const char* known : {"rater_list", "raters", "rater_ids", "annotators", "annotator_list", "annotator_ids"}) {
+    if (key == known) return true;
+  }
+  return false;
+}
+
+/// A member of an image that names the one who drew all its boxes.
+bool names_annotator(std::string_view key) {
+  for (const char* known : {"annotator", "annotator_id", "rater", "rater_id", "worker_id", "completed_by"}) {
+    if (key == known) return true;
+  }
+  return false;
+}
 
 class CocoFileReader {
  public:
@@ -32,7 +50,18 @@ class CocoFileReader {
     // Only a warning comes of it: no memory for ids unless somebody listens.
     record_.wants_id = !builder_.problems().strict();
     // Who drew the truth does not matter, and of plain COCO it was said that one person drew all.
-    record_.wants_misnamed_annotator = builder_.role() == BoxRole::crowd && !plain_asked();
+    const ReadOptions& options = context.options;
+    const bool by_path =
+        options.annotator_from == AnnotatorFrom::file || options.annotator_from == AnnotatorFrom::folder;
+    if (!options.annotator_key.empty()) {
+      record_.annotator_key = options.annotator_key;
+    } else if (by_path) {
+      record_.annotator_key.clear();
+      authors_ = Authors::elsewhere;
+    }
+    record_.wants_candidates =
+        builder_.role() == BoxRole::crowd && !plain_asked() && !by_path && options.annotator_key.empty();
+    first_box_ = builder_.boxes();
   }
 
   void read() {
@@ -40,19 +69,17 @@ class CocoFileReader {
     if (json_.peek() != JsonReader::Type::object) {
       json_.fail_value("expected a COCO object with images, categories and annotations, found something else");
     }
-    json_.begin_object();
-    while (json_.next_member()) section();
-    json_.finish();
-    for (const char* needed : {"images", "categories", "annotations"}) {
-      if (sections_.count(needed) == 0) {
-        json_.fail_value(std::string("expected the member ") + in_quotes(needed) +
-                         " (COCO has images, categories and annotations), found none");
-      }
+    try {
+      read_sections();
+    } catch (const DataError&) {
+      settle_annotators();  // what was read before the break is kept by those who read leniently
+      throw;
     }
+    settle_annotators();
     if (sections_.count("annotators") == 0) builder_.define_mentioned_annotators();
     if (builder_.role() == BoxRole::truth) {
       finish_truth();
-    } else if (authors_ != Authors::per_annotation &&
+    } else if (authors_ != Authors::per_annotation && image_annotators_.empty() && !raters_listed_ &&
                sections_.count("annotators") + sections_.count("assignments") == 0) {
       // Who made a plain file saw all the images it lists.
       const std::int32_t annotator = file_annotator(builder_.place(0));
@@ -62,6 +89,18 @@ class CocoFileReader {
   }
 
  private:
+  void read_sections() {
+    json_.begin_object();
+    while (json_.next_member()) section();
+    json_.finish();
+    for (const char* needed : {"images", "categories", "annotations"}) {
+      if (sections_.count(needed) == 0) {
+        json_.fail_value(std::string("expected the member ") + in_quotes(needed) +
+                         " (COCO has images, categories and annotations), found none");
+      }
+    }
+  }
+
   /// The annotations' own ids that a list has shown so far.
   struct OwnIds {
     IdTable table;
@@ -112,9 +151,18 @@ class CocoFileReader {
     bool has_id = false;
     std::int64_t width = 0, height = 0;
     file_.clear();
+    std::optional<RecordId> annotator;
+    std::vector<RecordId> raters;
+    const bool crowd = builder_.role() == BoxRole::crowd && record_.wants_candidates;
     while (json_.next_member()) {
       const std::string_view key = json_.key();
-      if (key == "id") {
+      if (crowd && lists_annotators(key)) {
+        raters = read_raters();
+      } else if (crowd && names_annotator(key)) {
+        const std::string name(key);
+        annotator = read_optional_id(json_);
+        if (annotator) image_key_ = name;
+      } else if (key == "id") {
         id = read_id(json_);
         has_id = true;
       } else if (key == "file_name") {
@@ -129,6 +177,64 @@ class CocoFileReader {
     }
     if (!has_id) json_.fail_value("expected the member \"id\", found none");
     builder_.define_image(id, file_, width, height, place);
+    if (!annotator && raters.empty()) return;
+    const std::int32_t image = builder_.image(id, "id", place);
+    for (const RecordId& rater : raters) {
+      raters_listed_ = true;
+      builder_.add_assignment(image, builder_.annotator(rater, "annotator", place), place);
+    }
+    if (raters_listed_) builder_.assignments_are_known();
+    if (annotator) {
+      image_annotators_[image] = builder_.annotator(*annotator, "annotator", place);
+      builder_.image_is_annotators(image, image_annotators_[image]);
+      builder_.add_assignment(image, image_annotators_[image], place);
+      builder_.assignments_are_known();
+    }
+  }
+
+  /// ["r1", "r2"], or {"r1": [1], "r2": [1]} with the sessions of each.
+  std::vector<RecordId> read_raters() {
+    std::vector<RecordId> out;
+    if (json_.peek() == JsonReader::Type::null) {
+      json_.null();
+    } else if (json_.peek() == JsonReader::Type::object) {
+      json_.begin_object();
+      while (json_.next_member()) {
+        out.push_back(RecordId::string(json_.key()));
+        std::size_t sessions = 0;
+        json_.begin_array();
+        for (; json_.next_element(); ++sessions) json_.skip();
+        if (sessions > 1) {
+          json_.fail_value("expected an annotator to have labelled the image once, found " + std::to_string(sessions) +
+                           " sessions of " + out.back().shown() + "; give each session an annotator of its own");
+        }
+      }
+    } else {
+      json_.begin_array();
+      while (json_.next_element()) out.push_back(read_id(json_));
+    }
+    return out;
+  }
+
+  /// Boxes that do not say who drew them are their image's annotator's, where images name theirs, else the file's.
+  void settle_annotators() {
+    if (builder_.boxes() == first_box_ || authors_ == Authors::per_annotation) return;
+    if (!image_annotators_.empty()) {
+      context_.note(json_.name() + ": the annotators are those that the images name (" + in_quotes(image_key_) + ")");
+    } else if (raters_listed_) {
+      throw DataError(json_.name() +
+                      ": images list their annotators, but annotations do not say which of them drew; expected "
+                      "\"rater_id\" or \"annotator_id\" on each");
+    }
+    builder_.set_annotators(first_box_, [&](std::int32_t image) {
+      const auto known = image_annotators_.find(image);
+      if (known != image_annotators_.end()) return known->second;
+      if (!image_annotators_.empty()) {
+        throw DataError(json_.name() + ": expected " + in_quotes(image_key_) +
+                        " on all images or on none, found boxes on an image without it");
+      }
+      return file_annotator(builder_.place(0));
+    });
   }
 
   void category() {
@@ -175,17 +281,10 @@ class CocoFileReader {
       }
       return;
     }
-    if (!record_.annotator_id && !record_.misnamed_annotator.empty()) {
-      builder_.problems().report(ProblemKind::misnamed_annotator, [&] {
-        return builder_.text(place) + ": expected the annotator under \"annotator_id\", found the member " +
-               in_quotes(record_.misnamed_annotator) +
-               "; did you mean annotator_id? Rename it, or read the file as the format \"coco\" if one person drew all "
-               "its boxes";
-      });
-    }
-    if (authors_ == Authors::undecided) authors_ = record_.annotator_id ? Authors::per_annotation : Authors::per_file;
-    std::int32_t annotator = 0;
-    if (authors_ == Authors::per_file) {
+    if (authors_ == Authors::undecided) decide_authors(place);
+    check_candidates(place);
+    std::int32_t annotator = -1;  // settled at the end of the file
+    if (authors_ == Authors::elsewhere) {
       if (record_.annotator_id && plain_asked()) {
         throw DataError(builder_.text(place) +
                         ": expected plain COCO, where all boxes of a file are one annotator's, found an annotator_id; "
@@ -194,13 +293,60 @@ class CocoFileReader {
       if (record_.annotator_id) {
         json_.fail_value("annotator_id stands here but not on earlier annotations; expected it on all or on none");
       }
-      annotator = file_annotator(place);
     } else {
-      if (!record_.annotator_id) json_.fail_value("expected the member \"annotator_id\", found none");
+      if (!record_.annotator_id) {
+        json_.fail_value("expected the member " + in_quotes(record_.annotator_key) + " with the annotator, found none");
+      }
       annotator = builder_.annotator(*record_.annotator_id, "annotator_id", place);
     }
     builder_.add_box(builder_.image(*record_.image_id, "image_id", place),
                      builder_.label(*record_.category_id, "category_id", place), annotator, record_.box(), place);
+  }
+
+  /// The first annotation tells where the annotators stand.
+  void decide_authors(const RecordPlace& place) {
+    authors_ = Authors::per_annotation;
+    if (record_.annotator_id || !context_.options.annotator_key.empty()) return;
+    std::vector<const CocoRecord::Candidate*> found;
+    for (const CocoRecord::Candidate& candidate : record_.candidates) {
+      if (candidate.id) found.push_back(&candidate);
+    }
+    if (found.size() == 1) {
+      record_.annotator_key = found.front()->key;
+      record_.annotator_id = found.front()->id;
+      record_.candidates.clear();
+      context_.note(json_.name() + ": the annotators are those of the member " + in_quotes(record_.annotator_key));
+      return;
+    }
+    authors_ = Authors::elsewhere;
+    if (context_.options.annotator_from == AnnotatorFrom::key) {
+      throw DataError(builder_.text(place) +
+                      ": expected a member that names the annotator (annotator_id, worker_id, ...), found " +
+                      (found.empty() ? "none" : "several") + "; name it with --annotator-key");
+    }
+  }
+
+  /// More than one member that may name the annotator: which one does cannot be known.
+  void check_candidates(const RecordPlace& place) {
+    if (record_.candidates.empty() ||
+        (authors_ == Authors::per_annotation && record_.annotator_key == "annotator_id")) {
+      return;
+    }
+    std::vector<std::string> keys;
+    if (authors_ == Authors::per_annotation) keys.push_back(in_quotes(record_.annotator_key));
+    for (const CocoRecord::Candidate& candidate : record_.candidates) {
+      if (candidate.id) keys.push_back(in_quotes(candidate.key));
+    }
+    if (keys.empty()) return;
+    builder_.problems().report(ProblemKind::misnamed_annotator, [&] {
+      return builder_.text(place) +
+             (keys.size() == 1 ? ": the member " + keys.front() +
+                                     " seems to name the annotator, but earlier annotations do not have it"
+                               : ": the members " + join(keys) + " all seem to name the annotator") +
+             "; say which does with --annotator-key NAME, or read the file with --annotator-from file if one person "
+             "drew "
+             "all its boxes";
+    });
   }
 
   void truth() {
@@ -266,9 +412,7 @@ class CocoFileReader {
 
   std::int32_t file_annotator(const RecordPlace& place) {
     if (file_annotator_ < 0) {
-      const std::string& given = context_.options.annotator;
-      file_annotator_ =
-          builder_.mention_annotator(RecordId::untyped(given.empty() ? file_stem(json_.name()) : given), "", place);
+      file_annotator_ = builder_.mention_annotator(RecordId::untyped(context_.source_annotator()), "", place);
     }
     return file_annotator_;
   }
@@ -284,6 +428,10 @@ class CocoFileReader {
   OwnIds annotation_ids_, truth_ids_;
   std::string file_, name_;
   std::int32_t file_annotator_ = -1;
+  std::size_t first_box_ = 0;                                        ///< of this file
+  std::unordered_map<std::int32_t, std::int32_t> image_annotators_;  ///< of images that name theirs
+  std::string image_key_;                                            ///< the member that names it
+  bool raters_listed_ = false;
   std::size_t crowd_boxes_ = 0, true_boxes_ = 0;
 };
 
@@ -294,7 +442,7 @@ void parse_crowd_json(std::istream& in, const std::string& name, ReadContext& co
 
 void parse_plain_coco(std::istream& in, const std::string& name, ReadContext& context) {
   JsonReader json(in, name);
-  CocoFileReader(json, context, Authors::per_file).read();
+  CocoFileReader(json, context, Authors::elsewhere).read();
 }
 
 void read_crowd_json(const std::string& path, ReadContext& context) {
@@ -398,17 +546,27 @@ void write_plain_coco(const CrowdData& data, const std::string& path, WriteRepor
 }  // namespace
 
 CrowdFormat crowd_json_format() {
-  return {"crowd",         "COCO JSON with annotator_id on annotations, annotators[] and assignments[] (bdc's own)",
-          looks_like_coco, parse_crowd_json,
-          read_crowd_json, nullptr,
-          write_crowd_json};
+  return {"crowd",
+          "COCO JSON with annotator_id on annotations, annotators[] and assignments[] (bdc's own)",
+          looks_like_coco,
+          parse_crowd_json,
+          read_crowd_json,
+          nullptr,
+          write_crowd_json,
+          true,
+          true};
 }
 
 CrowdFormat coco_format() {
-  return {"coco",          "plain COCO JSON: one file per annotator (named after the file), or the truth",
-          nullptr,         parse_plain_coco,
-          read_plain_coco, nullptr,
-          write_plain_coco};
+  return {"coco",
+          "plain COCO JSON: one file per annotator (named after the file), or the truth",
+          nullptr,
+          parse_plain_coco,
+          read_plain_coco,
+          nullptr,
+          write_plain_coco,
+          true,
+          true};
 }
 
 }  // namespace bdc

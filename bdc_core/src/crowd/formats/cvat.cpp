@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -41,10 +42,14 @@ class CvatFileReader {
                                  : meta.child("project") ? meta.child("project")
                                                          : meta;
     read_labels(about.child("labels") ? about.child("labels") : meta.child("task").child("labels"));
-    const RecordPlace place = builder_.place(xml_.line(root));
-    const std::int32_t annotator = builder_.mention_annotator(RecordId::untyped(annotator_id(meta)), "", place);
     builder_.assignments_are_known();
-    for (const pugi::xml_node image : root.children("image")) read_image(image, annotator);
+    const RecordPlace place = builder_.place(xml_.line(root));
+    if (meta.child("project")) {
+      read_tasks(meta.child("project").child("tasks"), root, place);
+    } else {
+      whole_ = builder_.mention_annotator(RecordId::untyped(annotator_id(meta)), "", place);
+    }
+    for (const pugi::xml_node image : root.children("image")) read_image(image, annotator_of(image, place));
   }
 
  private:
@@ -53,16 +58,71 @@ class CvatFileReader {
     return text;
   }
 
+  /// The user name of a job's or task's assignee; empty when nobody is.
+  std::string assignee_of(const pugi::xml_node& about) {
+    const pugi::xml_node assignee = about.child("assignee");
+    for (const pugi::xml_node& node : {assignee.child("username"), assignee}) {
+      std::string id(trimmed(checked(node, node.child_value())));
+      if (!id.empty()) return id;
+    }
+    return {};
+  }
+
   std::string annotator_id(const pugi::xml_node& meta) {
+    const AnnotatorFrom from = context_.options.annotator_from;
     if (!context_.options.annotator.empty()) return context_.options.annotator;
-    for (const char* about : {"job", "task"}) {
-      const pugi::xml_node assignee = meta.child(about).child("assignee");
-      for (const pugi::xml_node& node : {assignee.child("username"), assignee}) {
-        const std::string id(trimmed(checked(node, node.child_value())));
+    if (from == AnnotatorFrom::automatic || from == AnnotatorFrom::assignee) {
+      for (const char* about : {"job", "task"}) {
+        std::string id = assignee_of(meta.child(about));
         if (!id.empty()) return id;
       }
     }
-    return from_file_name(file_stem(xml_.name()));
+    if (from == AnnotatorFrom::assignee) {
+      xml_.fail(meta, "expected a job or task with an assignee, found none; leave out --annotator-from assignee");
+    }
+    return context_.source_annotator();
+  }
+
+  /// A project: each task's assignee drew in the images of the task. Tasks without one are told apart by their names
+  /// when they show the same images, and otherwise are all one annotator's.
+  void read_tasks(const pugi::xml_node& tasks, const pugi::xml_node& root, const RecordPlace& place) {
+    const AnnotatorFrom from = context_.options.annotator_from;
+    const bool by_path = from == AnnotatorFrom::file || from == AnnotatorFrom::folder;
+    if (by_path || !context_.options.annotator.empty()) {
+      whole_ = builder_.mention_annotator(RecordId::untyped(context_.source_annotator()), "", place);
+      return;
+    }
+    bool repeats = false;
+    std::unordered_set<std::string> names;
+    for (const pugi::xml_node image : root.children("image")) {
+      repeats = repeats || !names.insert(image.attribute("name").value()).second;
+    }
+    std::size_t unassigned = 0;
+    for (const pugi::xml_node task : tasks.children("task")) {
+      const std::string id(trimmed(task.child_value("id")));
+      std::string who = assignee_of(task);
+      if (who.empty() && from == AnnotatorFrom::assignee) {
+        xml_.fail(task, "expected a task with an assignee, found none; leave out --annotator-from assignee");
+      }
+      if (who.empty()) {
+        if (!repeats) continue;
+        ++unassigned;
+        who = std::string(trimmed(checked(task, task.child_value("name"))));
+        if (who.empty()) who = "task " + id;
+      }
+      tasks_[id] = builder_.mention_annotator(RecordId::untyped(who), "", place);
+    }
+    if (unassigned > 0) {
+      context_.note(xml_.name() + ": " + counted(unassigned, "task") +
+                    " without an assignee; who drew there is named after the task");
+    }
+  }
+
+  std::int32_t annotator_of(const pugi::xml_node& image, const RecordPlace& place) {
+    const auto task = tasks_.find(image.attribute("task_id").value());
+    if (task != tasks_.end()) return task->second;
+    if (whole_ < 0) whole_ = builder_.mention_annotator(RecordId::untyped(context_.source_annotator()), "", place);
+    return whole_;
   }
 
   void read_labels(const pugi::xml_node& labels) {
@@ -89,8 +149,9 @@ class CvatFileReader {
       builder_.report(ProblemKind::bad_record, place, "expected the attribute name in <image>, found none");
       return;
     }
-    if (!names_.insert(name).second) {
-      builder_.report(ProblemKind::duplicate_id, place, "the image " + in_quotes(name) + " stands twice in this file");
+    if (!seen_.insert({name, annotator}).second) {
+      builder_.report(ProblemKind::duplicate_id, place,
+                      "the image " + in_quotes(name) + " stands twice in this file for the same annotator");
       return;
     }
     const std::int32_t image = builder_.mention_image(RecordId::string(name), name, place);
@@ -165,7 +226,9 @@ class CvatFileReader {
   ReadContext& context_;
   CrowdBuilder& builder_;
   bool labels_listed_ = false;
-  std::unordered_set<std::string> names_;
+  std::set<std::pair<std::string, std::int32_t>> seen_;  ///< images and who drew in them
+  std::map<std::string, std::int32_t> tasks_;            ///< annotators of a project's tasks, by the tasks' ids
+  std::int32_t whole_ = -1;                              ///< the annotator of all else
 };
 
 void parse_cvat(std::istream& in, const std::string& name, ReadContext& context) {
@@ -174,11 +237,7 @@ void parse_cvat(std::istream& in, const std::string& name, ReadContext& context)
 }
 
 void read_cvat(const std::string& path, ReadContext& context) {
-  if (!is_folder(path)) {
-    read_one_file(path, context, parse_cvat);
-    return;
-  }
-  for (const std::string& file : files_below(path, {".xml"})) read_one_file(file, context, parse_cvat);
+  read_each_file(path, context, {".xml"}, parse_cvat);
 }
 
 /// Classes get numbers; images get the files' numbers as ids when these tell all images apart.
@@ -201,8 +260,7 @@ void finish_cvat(ReadContext& context) {
 
 bool looks_like_cvat(const std::string& path) {
   if (!is_folder(path)) return xml_root_name(path) == "annotations";
-  const std::vector<std::string> files = files_below(path, {".xml"});
-  return !files.empty() && xml_root_name(files.front()) == "annotations";
+  return folder_has_xml_root(path, "annotations");
 }
 
 std::string attribute(const char* name, const std::string& text) {

@@ -295,6 +295,24 @@ void read_label_studio(const std::string& path, ReadContext& context) {
   read_one_file(path, context, parse_label_studio);
 }
 
+/// Whether a list of annotations holds what Label Studio puts there.
+bool has_results(JsonReader& json) {
+  if (json.peek() != JsonReader::Type::array) return json.skip(), false;
+  json.begin_array();
+  while (json.next_element()) {
+    if (json.peek() != JsonReader::Type::object) {
+      json.skip();
+      continue;
+    }
+    json.begin_object();
+    while (json.next_member()) {
+      if (json.key() == "result" || json.key() == "completed_by") return true;
+      json.skip();
+    }
+  }
+  return false;
+}
+
 bool looks_like_label_studio(const std::string& path) {
   return probe_json(path, [](JsonReader& json) {
     if (json.peek() != JsonReader::Type::array) return false;
@@ -302,7 +320,11 @@ bool looks_like_label_studio(const std::string& path) {
     if (!json.next_element() || json.peek() != JsonReader::Type::object) return false;
     json.begin_object();
     while (json.next_member()) {
-      if (json.key() == "data" || json.key() == "annotations" || json.key() == "completions") return true;
+      if (json.key() == "data" || json.key() == "completions") return true;
+      if (json.key() == "annotations") {
+        if (has_results(json)) return true;
+        continue;
+      }
       if (json.key() == "category_id" || json.key() == "bbox") return false;
       json.skip();
     }
@@ -440,7 +462,7 @@ CrowdFormat label_studio_format() {
   return {"label-studio",          "Label Studio's JSON export",
           looks_like_label_studio, parse_label_studio,
           read_label_studio,       number_classes,
-          write_label_studio};
+          write_label_studio,      true};
 }
 
 }  // namespace bdc

@@ -13,6 +13,7 @@
 #include "bdc/base/text.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
+#include "crowd/label_tree.h"
 
 namespace bdc {
 namespace {
@@ -66,7 +67,7 @@ void read_text(const std::string& path, ReadContext& context) {
   }
   guarded(context, [&] { load_sidecars(path, context, ClassKeys::index); });
   for (const std::string& file : files_in(path, {".txt"})) {
-    if (!is_reserved_label_name(file_stem(file))) read_one_file(file, context, parse_text);
+    if (!is_no_label_file(file)) read_one_file(file, context, parse_text);
   }
 }
 
@@ -79,7 +80,7 @@ bool looks_like_text(const std::string& path) {
     files = {path};
   }
   for (const std::string& file : files) {
-    if (is_reserved_label_name(file_stem(file))) continue;
+    if (is_no_label_file(file)) continue;
     try {
       std::ifstream in = open_input(file);
       CsvReader csv(in, file);

@@ -11,6 +11,7 @@
 #include "bdc/base/text.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
+#include "crowd/label_tree.h"
 #include "crowd/xml_file.h"
 
 namespace bdc {
@@ -18,8 +19,12 @@ namespace {
 
 class VocFileReader {
  public:
-  VocFileReader(XmlFile& xml, const std::string& folder_annotator, ReadContext& context)
-      : xml_(xml), annotator_(folder_annotator), context_(context), builder_(context.builder) {}
+  VocFileReader(XmlFile& xml, std::string image_name, std::string folder_annotator, ReadContext& context)
+      : xml_(xml),
+        image_name_(std::move(image_name)),
+        annotator_(std::move(folder_annotator)),
+        context_(context),
+        builder_(context.builder) {}
 
   void read() {
     const pugi::xml_node root = xml_.root();
@@ -31,7 +36,7 @@ class VocFileReader {
     use_class_names(context_, ClassKeys::name);
     const RecordPlace place = builder_.place(xml_.line(root));
     const std::string file(trimmed(checked(root, root.child("filename").child_value())));
-    const std::int32_t image = image_of(context_, from_file_name(file_stem(xml_.name())), file, place);
+    const std::int32_t image = image_of(context_, image_name_, file, place);
     read_size(root.child("size"), image);
     if (root.child("annotator")) annotator_ = trimmed(checked(root, root.child("annotator").child_value()));
     if (annotator_.empty()) xml_.fail(root, "expected the annotator's name, found an empty <annotator>");
@@ -114,30 +119,17 @@ class VocFileReader {
   }
 
   XmlFile& xml_;
-  std::string annotator_;
+  std::string image_name_, annotator_;
   ReadContext& context_;
   CrowdBuilder& builder_;
 };
 
-void parse_by(std::istream& in, const std::string& name, const std::string& annotator, ReadContext& context) {
-  XmlFile xml(in, name);
-  VocFileReader(xml, annotator, context).read();
-}
-
 void parse_voc(std::istream& in, const std::string& name, ReadContext& context) {
   const std::string& given = context.options.annotator;
-  parse_by(in, name, given.empty() ? from_file_name(parent_name(name)) : given, context);
-}
-
-void read_folder(const std::string& folder, const std::vector<std::string>& files, ReadContext& context) {
-  const std::string& given = context.options.annotator;
-  const std::string annotator = given.empty() ? from_file_name(folder_name(folder)) : given;
-  for (const std::string& file : files) {
-    guarded(context, [&] {
-      std::ifstream in = open_input(file);
-      parse_by(in, file, annotator, context);
-    });
-  }
+  XmlFile xml(in, name);
+  VocFileReader(xml, from_file_name(file_stem(name)), given.empty() ? from_file_name(parent_name(name)) : given,
+                context)
+      .read();
 }
 
 void read_voc(const std::string& path, ReadContext& context) {
@@ -146,20 +138,20 @@ void read_voc(const std::string& path, ReadContext& context) {
     return;
   }
   guarded(context, [&] { load_sidecars(path, context, ClassKeys::name); });
-  const std::vector<std::string> here = files_in(path, {".xml"});
-  const std::vector<std::string> folders = folders_in(path);
-  const bool one_folder = folders.size() == 1 && folder_name(folders[0]) == "Annotations";
-  if (!here.empty() || one_folder) {
-    read_folder(path, files_below(path, {".xml"}), context);
-    return;
+  for (const AnnotatorFiles& part : label_tree(path, files_below(path, {".xml"}), context)) {
+    for (const LabelFile& file : part.files) {
+      guarded(context, [&] {
+        std::ifstream in = open_input(file.path);
+        XmlFile xml(in, file.path);
+        VocFileReader(xml, file.image, part.annotator, context).read();
+      });
+    }
   }
-  for (const std::string& folder : folders) read_folder(folder, files_below(folder, {".xml"}), context);
 }
 
 bool looks_like_voc(const std::string& path) {
   if (!is_folder(path)) return xml_root_name(path) == "annotation";
-  const std::vector<std::string> files = files_below(path, {".xml"});
-  return !files.empty() && xml_root_name(files.front()) == "annotation";
+  return folder_has_xml_root(path, "annotation");
 }
 
 std::string element(const char* name, const std::string& text) {

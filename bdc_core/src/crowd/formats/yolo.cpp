@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 
 #include "base/files.h"
 #include "bdc/base/atomic_file.h"
@@ -12,15 +13,12 @@
 #include "bdc/base/text.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
+#include "crowd/label_tree.h"
 
 namespace bdc {
 namespace {
 
 constexpr std::size_t max_file_size = std::size_t{1} << 28;
-
-bool is_label_file(const std::string& path) {
-  return !is_reserved_label_name(file_stem(path));
-}
 
 std::vector<std::string_view> words_of(std::string_view line, std::size_t limit) {
   std::vector<std::string_view> words;
@@ -34,13 +32,30 @@ std::vector<std::string_view> words_of(std::string_view line, std::size_t limit)
   return words;
 }
 
+/// The picture beside a label file gives the image its file name, below the folder that is read, and its size.
+std::int32_t image_of_labels(const std::string& name, const std::string& image_name, ReadContext& context,
+                             const RecordPlace& place) {
+  const std::int32_t known = image_of(context, image_name, "", place);
+  if (context.builder.has_size(known)) return known;
+  const std::string picture = context.pictures.beside(name, true);
+  const auto size = picture.empty() ? std::nullopt : Pictures::size_of(picture);
+  if (!size) return known;
+  context.builder.set_image_size(known, size->first, size->second, place);
+  const std::string& root = context.paths[context.path];
+  const std::string below = std::filesystem::path(picture).lexically_relative(root).string();
+  context.builder.name_image_file(
+      known, below.empty() || below.rfind("..", 0) == 0 ? std::filesystem::path(picture).filename().string() : below);
+  return known;
+}
+
 /// Labels of one image by one annotator.
-void parse_labels(std::istream& in, const std::string& name, const std::string& annotator_id, ReadContext& context) {
+void parse_labels(std::istream& in, const std::string& name, const std::string& image_name,
+                  const std::string& annotator_id, ReadContext& context) {
   CrowdBuilder& builder = context.builder;
   builder.begin_file(name);
   use_class_names(context, ClassKeys::index);
   const RecordPlace start = builder.place(0);
-  const std::int32_t image = image_of(context, from_file_name(file_stem(name)), "", start);
+  const std::int32_t image = image_of_labels(name, image_name, context, start);
   const std::int32_t annotator = builder.mention_annotator(RecordId::untyped(annotator_id), "", start);
   builder.add_assignment(image, annotator, start);
   builder.assignments_are_known();
@@ -88,9 +103,11 @@ void parse_labels(std::istream& in, const std::string& name, const std::string& 
     }
     if (!good) continue;
     if (width == 0) {
-      builder.report(ProblemKind::bad_record, place,
-                     "the size of image " + in_quotes(file_stem(name)) +
-                         " is unknown; expected it in sizes.csv (image,width,height) or an image file to take it from");
+      builder.report(
+          ProblemKind::bad_record, place,
+          "the size of image " + in_quotes(image_name) +
+              " is unknown; expected its picture beside the labels, or --image-folder DIR with the pictures, "
+              "or --sizes FILE (image,width,height)");
       continue;
     }
     const auto [cx, cy, w, h] = number;
@@ -102,38 +119,26 @@ void parse_labels(std::istream& in, const std::string& name, const std::string& 
 /// One file alone: the annotator is the folder it lies in.
 void parse_yolo(std::istream& in, const std::string& name, ReadContext& context) {
   const std::string& given = context.options.annotator;
-  parse_labels(in, name, given.empty() ? from_file_name(parent_name(name)) : given, context);
+  parse_labels(in, name, from_file_name(file_stem(name)), given.empty() ? from_file_name(parent_name(name)) : given,
+               context);
 }
 
-void read_annotator(const std::string& folder, const std::string& annotator, ReadContext& context) {
+/// The label files below a folder; the others are named in a note.
+std::vector<std::string> label_files(const std::string& folder, ReadContext* context = nullptr) {
+  std::vector<std::string> out;
   for (const std::string& file : files_below(folder, {".txt"})) {
-    if (!is_label_file(file)) continue;
-    guarded(context, [&] {
-      std::ifstream in = open_input(file);
-      parse_labels(in, file, annotator, context);
-    });
+    if (!is_no_label_file(file)) {
+      out.push_back(file);
+    } else if (context != nullptr && !is_reserved_label_name(file_stem(file))) {
+      context->note(printable(file) + ": is not taken for labels");
+    }
   }
+  return out;
 }
 
-bool has_labels(const std::string& folder) {
-  for (const std::string& file : files_below(folder, {".txt"})) {
-    if (is_label_file(file)) return true;
-  }
-  return false;
-}
-
-void read_yolo(const std::string& path, ReadContext& context) {
-  if (!is_folder(path)) {
-    read_one_file(path, context, parse_yolo);
-    return;
-  }
-  // classes.txt may lie in an annotator's folder, where labelling programs put it.
-  std::vector<std::string> annotators;
+/// classes.txt may lie in an annotator's folder, where labelling programs put it.
+void load_class_names_below(const std::string& path, ReadContext& context) {
   for (const std::string& folder : folders_in(path)) {
-    if (is_regular_file(join(folder, "classes.txt")) || has_labels(folder)) annotators.push_back(folder);
-  }
-  guarded(context, [&] { load_sidecars(path, context, ClassKeys::index); });
-  for (const std::string& folder : annotators) {
     const std::string names = join(folder, "classes.txt");
     if (context.class_names_known || !is_regular_file(names)) continue;
     guarded(context, [&] {
@@ -142,28 +147,31 @@ void read_yolo(const std::string& path, ReadContext& context) {
       context.class_names_known = true;
     });
   }
-  const bool labels_here = [&] {
-    for (const std::string& file : files_in(path, {".txt"})) {
-      if (is_label_file(file)) return true;
-    }
-    return false;
-  }();
-  const std::string& given = context.options.annotator;
-  const bool one_folder_of_labels = annotators.size() == 1 && folder_name(annotators[0]) == "labels";
-  if (labels_here || one_folder_of_labels) {
-    read_annotator(path, given.empty() ? from_file_name(folder_name(path)) : given, context);
-    return;
-  }
-  for (const std::string& folder : annotators) read_annotator(folder, from_file_name(folder_name(folder)), context);
 }
 
-/// A folder with label files below it whose first line is five numbers.
+void read_yolo(const std::string& path, ReadContext& context) {
+  if (!is_folder(path)) {
+    read_one_file(path, context, parse_yolo);
+    return;
+  }
+  guarded(context, [&] { load_sidecars(path, context, ClassKeys::index); });
+  load_class_names_below(path, context);
+  for (const AnnotatorFiles& part : label_tree(path, label_files(path, &context), context)) {
+    for (const LabelFile& file : part.files) {
+      guarded(context, [&] {
+        std::ifstream in = open_input(file.path);
+        parse_labels(in, file.path, file.image, part.annotator, context);
+      });
+    }
+  }
+}
+
+/// A folder with label files below it, the first line of one of the first of which is five numbers.
 bool looks_like_yolo(const std::string& path) {
   if (!is_folder(path)) return false;
-  bool any = false;
-  for (const std::string& file : files_below(path, {".txt"})) {
-    if (!is_label_file(file)) continue;
-    any = true;
+  const std::vector<std::string> files = label_files(path);
+  std::size_t looked = 0;
+  for (const std::string& file : files) {
     std::ifstream in = open_input(file);
     std::string head(4096, '\0');
     in.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -171,9 +179,10 @@ bool looks_like_yolo(const std::string& path) {
     const std::string_view content = trimmed(head);
     if (content.empty()) continue;
     const auto words = words_of(content.substr(0, content.find('\n')), 6);
-    return words.size() >= 5 && parse_integer(words[0]).has_value() && parse_real(words[1]).has_value();
+    if (words.size() >= 5 && parse_integer(words[0]).has_value() && parse_real(words[1]).has_value()) return true;
+    if (++looked == 20) return false;
   }
-  return any && is_regular_file(join(path, "classes.txt"));
+  return !files.empty() && looked == 0 && is_regular_file(join(path, "classes.txt"));
 }
 
 void write_yolo(const CrowdData& data, const std::string& path, WriteReport& report) {

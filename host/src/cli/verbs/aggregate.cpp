@@ -26,7 +26,7 @@ struct Flags {
   std::string method = "bdc", predictions, prior, output, annotators, truth;
   std::vector<std::string> options;
   int threads = 0;
-  bool quiet = false, json = false, list = false;
+  bool quiet = false, json = false, list = false, force = false;
 };
 
 std::map<std::string, std::string> option_map(const std::vector<std::string>& options) {
@@ -246,6 +246,7 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
   inputs.insert(inputs.end(), {flags.predictions, flags.prior, flags.truth});
   for (const std::string& file : files_of(reading)) inputs.push_back(file);
   check_outputs(inputs, {flags.output, flags.annotators});
+  keep_others_files({flags.output, flags.annotators}, flags.force);
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
   const auto options = option_map(flags.options);
   if (flags.method == "all") {
@@ -270,6 +271,7 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
     out.commit();
   }
   progress.finish();
+  print_notes(reading);
   for (const auto& note : work.notes) std::cerr << "note: " << note << "\n";
   for (const auto& warning : result.warnings) std::cerr << "note: " << warning << "\n";
   if (flags.quiet && !flags.json) return 0;
@@ -310,6 +312,7 @@ void add_aggregate(Command& program) {
   verb.add_flag("--methods", flags->list, "list methods and their settings");
   verb.add_flag("-q,--quiet", flags->quiet, "no progress, no tables");
   verb.add_flag("--json", flags->json, "print the summary as JSON");
+  verb.add_flag("--force", flags->force, "replace files that are not marked as bdc-host's own");
   const auto reading = add_label_options(verb);
   verb.footer(
       "Example:\n"

@@ -13,10 +13,12 @@ struct Flags {
   std::vector<std::string> files;
   std::string merged;
   std::size_t ends = 0;
+  bool force = false;
 };
 
 int annotators(const Flags& flags) {
   check_outputs(flags.files, {flags.merged});
+  keep_others_files({flags.merged}, flags.force);
   AnnotatorPosteriors all = read_annotator_posteriors(flags.files[0]);
   for (std::size_t i = 1; i < flags.files.size(); ++i) all = merge(all, read_annotator_posteriors(flags.files[i]));
   if (!flags.merged.empty()) {
@@ -40,6 +42,7 @@ void add_annotators(Command& program) {
       .type_name("FILE");
   verb.add_option("--merge", flags->merged, "write the merged evidence here").type_name("FILE");
   verb.add_option("--ends", flags->ends, "show only the best and worst N").type_name("N").range(1, 1000000);
+  verb.add_flag("--force", flags->force, "let --merge replace a file that is not marked as bdc-host's own");
   verb.footer(
       "Merging adds up counts: annotators by id, classes by name. A file holds the evidence of its own\n"
       "labels, not of the --prior it started from: nothing counts twice unless a file is given twice.\n"

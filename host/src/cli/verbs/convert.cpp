@@ -11,18 +11,20 @@
 namespace bdc::host {
 namespace {
 
-int convert(std::vector<std::string> paths, const std::string& to, const ReadOptions& reading) {
+int convert(std::vector<std::string> paths, const std::string& to, bool force, const ReadOptions& reading) {
   const std::string target = paths.back();
   paths.pop_back();
   std::vector<std::string> inputs = paths;
   for (const std::string& file : files_of(reading)) inputs.push_back(file);
   check_outputs(inputs, {target});
+  keep_others_files({target}, force);
   if (to.empty() && !extension_tells_format(target)) {
     throw UserError(ExitCode::usage, "convert: the extension of '" + printable(target) +
                                          "' does not say which format to write; add --to (" + format_names(true) + ")");
   }
   ReadReport read;
   const CrowdData data = read_crowd(paths, reading, &read);
+  print_notes(reading);
   const WriteReport written = write_crowd(data, target, to);
   std::cout << "read " << data.images.size() << " images, " << data.annotations.size() << " annotations of "
             << data.annotators.size() << " annotators, " << data.assignments.size() << " assignments, "
@@ -79,6 +81,8 @@ void add_convert(Command& program) {
   verb.add_option("--to", *to, "format to write; default: by the extension")
       .type_name("NAME")
       .check(known_format(true));
+  const auto force = std::make_shared<bool>(false);
+  verb.add_flag("--force", *force, "replace a file that is not marked as bdc-host's own");
   const auto reading = add_label_options(verb, "--from");
   verb.footer("Can be read: " + format_names() + "\nCan be written: " + format_names(true) +
               "\nWhat the written format cannot hold is listed with counts.\n"
@@ -89,7 +93,7 @@ void add_convert(Command& program) {
     if (paths->size() < 2) {
       throw UserError(ExitCode::usage, "convert: expected what to read and what to write; see bdc-host convert --help");
     }
-    return convert(*paths, *to, *reading);
+    return convert(*paths, *to, *force, *reading);
   });
 }
 

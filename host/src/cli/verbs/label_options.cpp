@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 
 #include "bdc/base/text.h"
 
@@ -16,8 +17,25 @@ std::vector<std::string> names_of_formats(bool writable_only) {
   return names;
 }
 
+/// The options and the place where reading leaves its notes.
+struct Reading {
+  ReadOptions options;
+  std::vector<std::string> notes;
+};
+
+struct SourceOfNames {
+  const char* name;
+  AnnotatorFrom from;
+};
+constexpr SourceOfNames sources_of_names[] = {{"assignee", AnnotatorFrom::assignee},
+                                              {"file", AnnotatorFrom::file},
+                                              {"folder", AnnotatorFrom::folder},
+                                              {"key", AnnotatorFrom::key}};
+
 std::shared_ptr<ReadOptions> add_reading_options(Command& verb, const char* format_flag) {
-  auto options = std::make_shared<ReadOptions>();
+  const auto reading = std::make_shared<Reading>();
+  reading->options.notes = &reading->notes;
+  const std::shared_ptr<ReadOptions> options(reading, &reading->options);
   verb.add_option(format_flag, options->format, "format of the labels; detected when left out")
       .type_name("NAME")
       .check(known_format(false));
@@ -48,7 +66,35 @@ bool extension_tells_format(const std::string& path) {
 std::shared_ptr<ReadOptions> add_label_options(Command& verb, const char* format_flag) {
   auto options = add_reading_options(verb, format_flag);
   verb.add_option("--annotator", options->annotator, "who drew the boxes, if the files do not say").type_name("NAME");
+  verb.add_option_handler(
+          "--annotator-from",
+          [options](const std::string& name) {
+            for (const SourceOfNames& row : sources_of_names) {
+              if (name == row.name) options->annotator_from = row.from;
+            }
+          },
+          "what names annotators: assignee, file, folder or key; default: found")
+      .type_name("WHAT")
+      .check([](const std::string& name) {
+        const auto is = [&](const SourceOfNames& row) { return name == row.name; };
+        const bool known = std::any_of(std::begin(sources_of_names), std::end(sources_of_names), is);
+        return known ? std::string() : "expected assignee, file, folder or key, found '" + printable(name) + "'";
+      });
+  verb.add_option("--annotator-key", options->annotator_key, "the member of COCO's annotations that names who drew")
+      .type_name("NAME");
+  verb.add_option("--split", options->split, "read only this part of the data: train, val or test")
+      .type_name("NAME")
+      .check([](const std::string& name) {
+        const bool known = name == "train" || name == "val" || name == "test";
+        return known ? std::string() : "expected train, val or test, found '" + printable(name) + "'";
+      });
   return options;
+}
+
+void print_notes(const ReadOptions& options) {
+  if (options.notes == nullptr) return;
+  for (const std::string& note : *options.notes) std::cerr << "note: " << note << "\n";
+  options.notes->clear();
 }
 
 std::shared_ptr<ReadOptions> add_truth_options(Command& verb) {

@@ -8,11 +8,14 @@
 
 namespace bdc::host {
 
-/// --format, --sizes, --image-folder, --class-names, --annotator and --voc-one-based, the same in every verb that reads
-/// labels.
+/// --format, --sizes, --image-folder, --class-names, --annotator, --annotator-from, --annotator-key, --split and
+/// --voc-one-based, the same in every verb that reads labels. Reading leaves its notes there; see print_notes.
 std::shared_ptr<ReadOptions> add_label_options(Command& verb, const char* format_flag = "--format");
 
-/// The same without --annotator, for true boxes: nobody drew them.
+/// What reading with these options had to say, on standard error; once.
+void print_notes(const ReadOptions& options);
+
+/// The same without those that concern annotators, for true boxes: nobody drew them.
 std::shared_ptr<ReadOptions> add_truth_options(Command& verb);
 
 /// The files that reading with these options needs beside the labels; names may be empty.

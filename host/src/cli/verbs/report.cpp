@@ -71,6 +71,7 @@ int report(Flags flags, const ReadOptions& reading) {
   };
   flags.request.open_run = open_run;
   const ReportData data = load_report(flags.request);
+  print_notes(reading);
   if (!flags.relabel_csv.empty() && data.methods.empty()) {
     throw UserError(ExitCode::data, "--relabel-csv: there is no consensus to rank; annotators' labels are needed");
   }

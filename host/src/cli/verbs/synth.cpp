@@ -138,6 +138,7 @@ int synth(const Flags& flags) {
   } else {
     progress.live("reading " + flags.truth);
     labels = read_crowd({flags.truth}, flags.reading);
+    print_notes(flags.reading);
   }
   if (labels.images.empty())
     throw DataError(flags.truth + ": expected images, found none; there is nothing to annotate");

@@ -15,7 +15,7 @@ namespace {
 struct Flags {
   std::vector<std::string> paths;
   std::string fixed_file;
-  bool json = false;
+  bool json = false, force = false;
   ValidateOptions checks;
 };
 
@@ -36,8 +36,10 @@ int validate(const Flags& flags, const ReadOptions& reading) {
   }
   // One file may be mended in its place; of several each is read, and the written one holds them all.
   check_outputs(flags.paths.size() == 1 ? folders_of(flags.paths) : flags.paths, {flags.fixed_file});
+  if (!is_in_place(flags)) keep_others_files({flags.fixed_file}, flags.force);
   CrowdData data;
   const ValidationReport report = validate_crowd(flags.paths, reading, flags.checks, &data);
+  print_notes(reading);
   std::cout << (flags.json ? report.json() : report.text());
   if (flags.json) std::cout << "\n";
   const bool nothing_to_fix = report.problems.entry(ProblemKind::no_images).count > 0;
@@ -68,6 +70,7 @@ void add_validate(Command& program) {
       .type_name("N")
       .range(0, 1000000);
   verb.add_flag("--json", flags->json, "as JSON");
+  verb.add_flag("--force", flags->force, "let --fix replace a file that is not marked as bdc-host's own");
   const auto reading = add_label_options(verb);
   verb.footer("Exit code: 0 no errors (there may be warnings), 4 errors.\nFormats: " + format_names() +
               "\nExample:\n  bdc-host validate crowd.json --fix clean.json");

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "learn/bdc/absence_aware/evidence.h"
-
 namespace bdc::absence_aware {
 namespace {
 

@@ -8,6 +8,9 @@
 
 namespace bdc::absence_aware {
 
+/// Shares of a prediction's class vector below this are left out.
+inline constexpr double kSmallestShare = 1e-6;
+
 /// A box of any source.
 struct Item {
   std::array<double, 4> edge{};  ///< x1, y1, x2, y2

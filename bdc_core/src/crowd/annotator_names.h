@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bdc/crowd/crowd_io.h"
+
+namespace bdc {
+
+/// Who drew, for each of several files or folders that do not say so themselves.
+struct SourceNames {
+  std::vector<std::string> annotators;  ///< one per path
+  std::string note;                     ///< how they were found, where that is not obvious; else empty
+};
+
+/// Names of annotators from the paths of their files. The files' own names (without extension) when these all differ;
+/// otherwise the first folder that tells the paths apart. Folders that are splits (train, valid, test) tell no
+/// annotators apart: all are then the one that the folder above is named after. Throws DataError, with what to do, when
+/// a path stands there twice or no single part of the paths tells who drew.
+[[nodiscard]] SourceNames names_of_sources(const std::vector<std::string>& paths, AnnotatorFrom from);
+
+}  // namespace bdc

@@ -1,0 +1,155 @@
+#include "crowd/data_yaml.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <istream>
+#include <map>
+#include <optional>
+
+#include "base/files.h"
+#include "bdc/base/error.h"
+#include "bdc/base/text.h"
+
+namespace bdc {
+namespace {
+
+constexpr std::size_t max_size = std::size_t{1} << 24;
+constexpr std::size_t max_names = 1000000;
+
+class DataYamlReader {
+ public:
+  DataYamlReader(std::istream& in, const std::string& name) : file_(name) {
+    std::string text = read_all(in, name, max_size);
+    if (!is_utf8(text)) throw DataError(name + ": expected text in UTF-8, found other bytes");
+    try {
+      root_ = YAML::Load(text);
+    } catch (const YAML::Exception& error) {
+      throw DataError(name + ":" + std::to_string(line_of(error.mark)) + ": broken YAML: " + printable(error.msg));
+    }
+    if (!root_.IsMap()) throw DataError(name + ":1: expected \"names: ...\" and other members, found none");
+  }
+
+  DataYaml read() {
+    DataYaml out;
+    std::map<std::string, YAML::Node> members;
+    for (const auto& member : root_) {
+      if (!member.first.IsScalar()) continue;
+      const std::string& key = member.first.Scalar();
+      if (!members.emplace(key, member.second).second) {
+        fail(member.first, "expected the member " + in_quotes(key) + " once, found it twice");
+      }
+    }
+    if (const auto at = members.find("path"); at != members.end() && !at->second.IsNull()) {
+      out.path = text_of(at->second, "a folder after \"path:\"");
+    }
+    read_splits(members, out);
+    if (const auto at = members.find("names"); at != members.end()) {
+      out.names = names_of(at->second);
+      out.has_names = true;
+    }
+    if (const auto at = members.find("nc"); at != members.end() && out.has_names) check_count(at->second, out.names);
+    return out;
+  }
+
+ private:
+  static std::size_t line_of(const YAML::Mark& mark) {
+    return mark.is_null() ? 1 : static_cast<std::size_t>(mark.line) + 1;
+  }
+
+  [[noreturn]] void fail(const YAML::Node& node, const std::string& message) const {
+    throw DataError(file_ + ":" + std::to_string(line_of(node.Mark())) + ": " + message);
+  }
+
+  [[nodiscard]] std::string text_of(const YAML::Node& node, const std::string& expected) const {
+    if (!node.IsScalar()) {
+      fail(node, "expected " + expected + ", found " +
+                     (node.IsNull()       ? "nothing (a word such as null needs quotes)"
+                      : node.IsSequence() ? "a list"
+                                          : "members"));
+    }
+    if (node.Scalar().empty()) fail(node, "expected " + expected + ", found nothing");
+    return node.Scalar();
+  }
+
+  void read_splits(const std::map<std::string, YAML::Node>& members, DataYaml& out) const {
+    for (const char* split : {"train", "val", "test"}) {
+      auto at = members.find(split);
+      if (std::string_view(split) == "val" && at == members.end()) at = members.find("valid");
+      if (at == members.end() || at->second.IsNull()) continue;
+      const YAML::Node& node = at->second;
+      DataYaml::Split found{split, {}, line_of(node.Mark())};
+      const std::string expected = "a folder, a list file or a list of them after \"" + at->first + ":\"";
+      if (node.IsSequence()) {
+        for (const YAML::Node& place : node) found.places.push_back(text_of(place, expected));
+        if (found.places.empty()) continue;
+      } else if (node.IsScalar() && node.Scalar().empty()) {
+        continue;
+      } else {
+        found.places.push_back(text_of(node, expected));
+      }
+      out.splits.push_back(std::move(found));
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> names_of(const YAML::Node& node) const {
+    std::vector<std::string> out;
+    if (node.IsSequence()) {
+      for (const YAML::Node& name : node) {
+        if (out.size() == max_names) fail(name, "expected at most a million class names");
+        out.push_back(text_of(name, "a class name"));
+      }
+      return out;
+    }
+    if (!node.IsMap()) {
+      const std::string found = node.IsScalar() ? in_quotes(node.Scalar()) : std::string("nothing");
+      fail(node, "expected a list or a map after \"names:\", found " + found);
+    }
+    std::map<std::size_t, std::string> names;
+    for (const auto& member : node) {
+      const std::string key = member.first.IsScalar() ? member.first.Scalar() : std::string();
+      const auto number = parse_integer(key);
+      if (!number || *number < 0 || *number >= static_cast<std::int64_t>(max_names)) {
+        fail(member.first, "expected \"number: class name\", found " + in_quotes(key));
+      }
+      if (!names.emplace(static_cast<std::size_t>(*number), text_of(member.second, "a class name")).second) {
+        fail(member.first, "class " + key + " is named twice");
+      }
+    }
+    for (const auto& [index, name] : names) {
+      if (index != out.size()) {
+        throw DataError(file_ + ": expected class numbers from 0 without gaps, found no class " +
+                        std::to_string(out.size()));
+      }
+      out.push_back(name);
+    }
+    return out;
+  }
+
+  void check_count(const YAML::Node& node, const std::vector<std::string>& names) const {
+    const auto count = node.IsScalar() ? parse_integer(node.Scalar()) : std::optional<std::int64_t>();
+    if (count && *count == static_cast<std::int64_t>(names.size())) return;
+    fail(node, "expected nc to be the number of names (" + std::to_string(names.size()) + "), found " +
+                   (node.IsScalar() ? in_quotes(node.Scalar()) : std::string("something else")) +
+                   "; correct nc, or leave it out");
+  }
+
+  std::string file_;
+  YAML::Node root_;
+};
+
+}  // namespace
+
+DataYaml read_data_yaml(std::istream& in, const std::string& name) {
+  try {
+    return DataYamlReader(in, name).read();
+  } catch (const YAML::Exception& error) {
+    throw DataError(name + ": broken YAML: " + printable(error.msg));
+  }
+}
+
+bool is_yaml_name(const std::string& path) {
+  const std::string lower = lower_case(path);
+  return ends_with(lower, ".yaml") || ends_with(lower, ".yml");
+}
+
+}  // namespace bdc

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace bdc {
+
+/// A data set's description as YOLOv5 to v11, Roboflow and Ultralytics write it (data.yaml). What it says of anything
+/// else is passed over.
+struct DataYaml {
+  /// Which images belong together: folders, files that list images, or images, as the file names them.
+  struct Split {
+    std::string name;  ///< "train", "val" or "test"
+    std::vector<std::string> places;
+    std::size_t line = 0;
+  };
+  std::string path;                ///< the folder that the places are relative to; empty: not given
+  std::vector<Split> splits;       ///< those that name a place, in the order train, val, test
+  std::vector<std::string> names;  ///< of the classes, by number
+  bool has_names = false;
+};
+
+/// Throws DataError "file:line: ..." for text that is not YAML and for members that mean nothing.
+[[nodiscard]] DataYaml read_data_yaml(std::istream& in, const std::string& name);
+
+/// Whether a file is called like one: it ends in .yaml or .yml.
+[[nodiscard]] bool is_yaml_name(const std::string& path);
+
+}  // namespace bdc

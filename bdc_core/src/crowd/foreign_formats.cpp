@@ -1,0 +1,147 @@
+#include "crowd/foreign_formats.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "bdc/base/text.h"
+
+namespace bdc {
+namespace {
+
+/// The start of a file in the ways that the rows below look at it.
+struct Start {
+  std::string extension;  ///< lower case, with the dot
+  std::string text;
+  char first = ' ';  ///< the first character that is not blank
+  std::string line;  ///< the first line that is not blank, in lower case
+
+  [[nodiscard]] bool has(const char* part) const { return text.find(part) != std::string::npos; }
+  [[nodiscard]] bool begins(std::string_view bytes) const { return text.compare(0, bytes.size(), bytes) == 0; }
+  [[nodiscard]] bool is_json() const { return first == '{' || first == '['; }
+  [[nodiscard]] bool line_has(const char* part) const { return line.find(part) != std::string::npos; }
+
+  [[nodiscard]] std::vector<std::string_view> words(const char* between) const {
+    std::vector<std::string_view> out;
+    std::string_view rest = line;
+    while (!rest.empty() && out.size() < 32) {
+      const std::size_t end = std::min(rest.find_first_of(between), rest.size());
+      if (end > 0) out.push_back(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return out;
+  }
+};
+
+bool are_numbers(const std::vector<std::string_view>& words, std::size_t from, std::size_t to) {
+  for (std::size_t n = from; n < to; ++n) {
+    if (n >= words.size() || !parse_real(trimmed(words[n]))) return false;
+  }
+  return true;
+}
+
+struct Foreign {
+  bool (*looks_like)(const Start& start);
+  const char* what;
+};
+
+constexpr Foreign table[] = {
+    // JSON
+    {[](const Start& s) { return s.is_json() && s.has("\"bdc_annotators\""); },
+     "what `aggregate --annotators` wrote about annotators; expected labels"},
+    {[](const Start& s) {
+       return s.first == '[' && s.has("\"image_id\"") && s.has("\"category_id\"") && s.has("\"score\"");
+     },
+     "a list of a detector's results (COCO); expected labels. Results go into `aggregate --predictions` or `eval`"},
+    {[](const Start& s) { return s.first == '[' && s.has("\"image_id\"") && s.has("\"category_id\""); },
+     "a list of COCO annotations alone; expected the whole COCO object, with images and categories"},
+    {[](const Start& s) { return s.is_json() && (s.has("\"_via_img_metadata\"") || s.has("\"_via_settings\"")); },
+     "a project of the VGG Image Annotator (VIA); in VIA choose Annotation > Export as COCO"},
+    {[](const Start& s) { return s.is_json() && s.has("\"regions\"") && s.has("\"file_attributes\""); },
+     "annotations of the VGG Image Annotator (VIA); in VIA choose Annotation > Export as COCO"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"shapes\"") && s.has("\"imagePath\""); },
+     "labels of LabelMe; convert them to COCO or VOC with LabelMe's own scripts (labelme2coco, labelme2voc)"},
+    {[](const Start& s) {
+       return s.is_json() && (s.has("\"visitedFrames\"") || s.has("\"tagColors\"") || s.has("\"securityToken\""));
+     },
+     "a VoTT project; export it from VoTT as Pascal VOC"},
+    {[](const Start& s) { return s.is_json() && s.has("\"coordinates\"") && s.has("\"annotations\""); },
+     "Apple's CreateML; export as COCO or Pascal VOC instead"},
+    {[](const Start& s) { return s.is_json() && s.has("\"source-ref\""); },
+     "a SageMaker Ground Truth manifest; convert it to COCO first"},
+    {[](const Start& s) {
+       return s.first == '{' && s.has("\"categories\"") && (s.has("\"items\"") || s.has("\"media_type\""));
+     },
+     "Datumaro's JSON; `datum convert -f coco` turns it into COCO"},
+    {[](const Start& s) { return s.is_json() && s.has("\"samples\"") && s.has("\"filepath\""); },
+     "a FiftyOne dataset; export it from FiftyOne as COCODetectionDataset"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"classTitle\""); },
+     "Supervisely's JSON; export the project from Supervisely as COCO or Pascal VOC"},
+    {[](const Start& s) { return s.is_json() && s.has("\"data_row\""); },
+     "an export of Labelbox; convert it to COCO first"},
+    {[](const Start& s) { return s.is_json() && s.has("\"box2d\""); }, "BDD100K's JSON; convert it to COCO first"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"bounding_box\""); },
+     "JSON of V7 Darwin; export as COCO or CVAT instead"},
+    // Tables
+    {[](const Start& s) { return s.line_has("imageid") && s.line_has("labelname") && s.line_has("xmin"); },
+     "a table of OpenImages; convert it to COCO first"},
+    {[](const Start& s) { return s.line_has("region_shape_attributes"); },
+     "a table of the VGG Image Annotator (VIA); in VIA choose Annotation > Export as COCO"},
+    {[](const Start& s) { return s.line_has("xmin") && s.line_has("ymin") && s.line_has(","); },
+     "a table of boxes; the tables that are read have VinDr-CXR's columns: image_id, class_id, class_name, rad_id, "
+     "x_min, "
+     "y_min, x_max, y_max; rename the columns"},
+    // Text
+    {[](const Start& s) {
+       const auto words = s.words(" \t");
+       return s.line_has("imagesource:") || s.line_has("gsd:") ||
+              (words.size() == 10 && are_numbers(words, 0, 8) && !parse_real(words[8]));
+     },
+     "DOTA's text with rotated boxes; convert it to COCO first"},
+    {[](const Start& s) {
+       const auto words = s.words(" \t");
+       return (words.size() == 15 || words.size() == 16) && !parse_real(words[0]) && are_numbers(words, 1, 15);
+     },
+     "KITTI's text; convert it to COCO or YOLO first"},
+    {[](const Start& s) {
+       const auto words = s.words(",");
+       return words.size() >= 9 && words.size() <= 10 && are_numbers(words, 0, words.size());
+     },
+     "a table of the MOT challenge (frame,id,x,y,w,h,...); convert it to COCO first"},
+    // Other files
+    {[](const Start& s) { return s.extension == ".tfrecord" || s.extension == ".record"; },
+     "a TFRecord; convert it to COCO or Pascal VOC first"},
+    {[](const Start& s) { return s.begins("\x89PNG") || s.begins("\xFF\xD8\xFF") || s.begins("GIF8"); },
+     "a picture; expected its labels"},
+    {[](const Start& s) { return s.begins("\x1F\x8B"); }, "a gzip file; unpack it first"},
+    {[](const Start& s) { return s.begins("PAR1"); }, "a Parquet table; save it as CSV first"},
+    {[](const Start& s) { return s.begins("SQLite format 3"); }, "an SQLite database; export its labels first"},
+    {[](const Start& s) { return s.extension == ".pkl" || s.extension == ".pickle"; },
+     "a Python pickle, which is a program and is never run; save the labels as COCO first"},
+};
+
+}  // namespace
+
+std::string foreign_format(const std::string& path) {
+  if (!is_regular_file(path)) return {};
+  std::ifstream in = open_input(path);
+  Start start;
+  start.text.resize(std::size_t{1} << 16);
+  in.read(start.text.data(), static_cast<std::streamsize>(start.text.size()));
+  start.text.resize(static_cast<std::size_t>(in.gcount()));
+  start.extension = lower_case(std::filesystem::path(path).extension().string());
+  std::string_view content = start.text;
+  if (content.substr(0, 3) == "\xEF\xBB\xBF") content.remove_prefix(3);
+  content = trimmed(content);
+  if (!content.empty()) start.first = content.front();
+  start.line = lower_case(content.substr(0, std::min(content.find_first_of("\r\n"), std::size_t{4096})));
+  for (const Foreign& row : table) {
+    if (row.looks_like(start)) return row.what;
+  }
+  return {};
+}
+
+}  // namespace bdc

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "crowd/format.h"
+
+namespace bdc {
+
+/// A file with the labels of one image.
+struct LabelFile {
+  std::string path;
+  std::string image;  ///< the image's name without extension; with folders where names alone do not differ
+};
+
+struct AnnotatorFiles {
+  std::string annotator;
+  std::vector<LabelFile> files;
+};
+
+/// Divides the label files below a folder among annotators. A folder of the folder is an annotator's, unless label
+/// files lie in the folder itself, or its folders are "labels", "Annotations" and the like, or splits (train, valid,
+/// test): then all are by one, whom the path names. Keeps the files of options.split where there are splits. Throws
+/// DataError when folders below "labels" may be annotators' or parts of images' names and nothing tells which.
+[[nodiscard]] std::vector<AnnotatorFiles> label_tree(const std::string& folder, const std::vector<std::string>& files,
+                                                     ReadContext& context);
+
+/// Text files that lie beside labels and hold none: classes.txt, train.txt, README.roboflow.txt, LICENSE.txt, ...
+[[nodiscard]] bool is_no_label_file(const std::string& path);
+
+}  // namespace bdc

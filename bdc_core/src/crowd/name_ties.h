@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "crowd/id_table.h"
+
+namespace bdc {
+
+/// A record of one of several files that number their images or classes on their own.
+struct NamedRecord {
+  std::string name;          ///< an image's file name or a class's name; empty: it has none
+  RecordId id;               ///< in its own file
+  std::uint32_t source = 0;  ///< the file
+};
+
+/// For each record the first one that is the same thing, which is itself where there is none. Records of one source are
+/// different things.
+///
+/// Images are the same when their file names are, with their folders as far as both have them; \ is /, and the prefix
+/// that Label Studio gives to uploads does not count. An image without a name is the one of its id. `ambiguous(n, m)`
+/// is called when record n may be several, m among them; n is then a thing of its own.
+using Ambiguous = std::function<void(std::size_t record, std::size_t other)>;
+[[nodiscard]] std::vector<std::size_t> same_images(const std::vector<NamedRecord>& images, const Ambiguous& ambiguous);
+
+/// Classes are the same when their names are; a class without a name is the one of its id.
+[[nodiscard]] std::vector<std::size_t> same_classes(const std::vector<NamedRecord>& classes);
+
+/// The path of a picture as files of different origin can be compared by it: "/data/upload/3/1f2e3d4c-a%20b.jpg" and
+/// "a b.jpg" both become "a b.jpg" in the last part.
+[[nodiscard]] std::string comparable_path(std::string name);
+
+}  // namespace bdc

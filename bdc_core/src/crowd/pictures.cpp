@@ -1,0 +1,74 @@
+#include "crowd/pictures.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
+#include "bdc/base/image_header.h"
+
+namespace bdc {
+
+namespace fs = std::filesystem;
+
+const std::unordered_map<std::string, std::string>& Pictures::in_folder(const std::string& folder) const {
+  const auto [entry, is_new] = folders_.try_emplace(folder);
+  if (is_new && is_folder(folder)) {
+    for (const std::string& file : files_in(folder, {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff"})) {
+      const auto [at, is_first] = entry->second.try_emplace(file_stem(file), file);
+      if (!is_first) at->second.clear();
+    }
+  }
+  return entry->second;
+}
+
+std::string Pictures::beside(const std::string& label_file, bool in_any_folder) const {
+  const fs::path path(label_file);
+  const std::string stem = path.stem().string();
+  const auto in = [&](const fs::path& folder) {
+    const auto& files = in_folder(folder.empty() ? "." : folder.string());
+    const auto found = files.find(stem);
+    return found == files.end() ? std::string() : found->second;
+  };
+  for (const auto& [labels, images] : {std::pair("labels", "images"), std::pair("Annotations", "JPEGImages"),
+                                       std::pair("Annotations", "images"), std::pair("annotations", "images")}) {
+    fs::path below, above = path.parent_path();
+    while (above.has_filename() && above.filename() != labels) {
+      below = above.filename() / below;
+      above = above.parent_path();
+    }
+    if (above.filename() != labels) continue;
+    for (;;) {
+      fs::path folder = above.parent_path() / images;
+      if (!below.empty()) folder /= below;
+      if (std::string found = in(folder.lexically_normal()); !found.empty()) return found;
+      if (!in_any_folder || below.empty()) break;
+      fs::path shorter;
+      for (auto part = std::next(below.begin()); part != below.end(); ++part) shorter /= *part;
+      below = shorter;
+    }
+  }
+  return in(path.parent_path());
+}
+
+std::string Pictures::named_in(const std::string& label_file, const std::string& picture) const {
+  if (picture.empty() || picture.find("://") != std::string::npos) return {};
+  const fs::path name = fs::path(picture).relative_path();
+  for (const fs::path& part : name) {
+    if (part == "..") return {};
+  }
+  const fs::path folder = fs::path(label_file).parent_path();
+  for (const fs::path& below : {folder, folder / "images", folder / ".." / "images"}) {
+    const fs::path file = (below / name).lexically_normal();
+    if (is_regular_file(file.string())) return file.string();
+  }
+  return {};
+}
+
+std::optional<std::pair<int, int>> Pictures::size_of(const std::string& picture) {
+  std::ifstream in = open_input(picture);
+  const auto header = read_image_header(in);
+  if (!header) return std::nullopt;
+  return std::pair{static_cast<int>(header->shown_width()), static_cast<int>(header->shown_height())};
+}
+
+}  // namespace bdc
