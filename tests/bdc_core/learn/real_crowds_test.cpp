@@ -120,16 +120,17 @@ TEST(RealCrowds, AnOffsetThatAllOfAnEarlierProjectShareIsNotTakenOver) {
   EXPECT_LT(worst, 2) << "pixels; the offset was half a box";
 }
 
-TEST(RealCrowds, FriendsWhoErrAlikeAreFoundAndCountLess) {
-  // Twelve annotators; the first five copy a wrong class from each other.
+/// Twelve annotators who see one object in each of 300 images; the first `friends` of them mostly repeat a rumour about
+/// its class, wrong in 40 % of the images, and the others err alone.
+bdc::CrowdData crowd_with_friends(std::int32_t friends, std::int32_t classes) {
   std::mt19937 rng(36);
   bdc::CrowdData crowd;
-  crowd.classes.resize(6);
-  for (std::size_t j = 0; j < 6; ++j) crowd.classes[j].id = {std::to_string(j), true};
+  crowd.classes.resize(static_cast<std::size_t>(classes));
+  for (std::size_t j = 0; j < crowd.classes.size(); ++j) crowd.classes[j].id = {std::to_string(j), true};
   crowd.annotators.resize(12);
   for (std::size_t k = 0; k < 12; ++k) crowd.annotators[k].id = {std::to_string(k), true};
   const auto uniform = [&] { return std::uniform_real_distribution<double>(0, 1)(rng); };
-  const auto any_class = [&] { return std::uniform_int_distribution<std::int32_t>(0, 5)(rng); };
+  const auto any_class = [&] { return std::uniform_int_distribution<std::int32_t>(0, classes - 1)(rng); };
   for (std::int32_t i = 0; i < 300; ++i) {
     crowd.images.emplace_back();
     crowd.images.back().id = {std::to_string(i), true};
@@ -141,12 +142,26 @@ TEST(RealCrowds, FriendsWhoErrAlikeAreFoundAndCountLess) {
       crowd.assignments.push_back({i, k});
       const std::int32_t own = uniform() < 0.3 ? any_class() : truth;
       const auto off = [&] { return std::normal_distribution<double>(0, 4)(rng); };
+      const bool repeats = k < friends && uniform() < (friends == 12 ? 0.75 : 0.9);
       crowd.annotations.push_back(
-          {{x + off(), y + off(), x + 100 + off(), y + 80 + off()}, i, k < 5 && uniform() < 0.9 ? rumour : own, k});
+          {{x + off(), y + off(), x + 100 + off(), y + 80 + off()}, i, repeats ? rumour : own, k});
     }
   }
   crowd.assignments_known = true;
   crowd.finalize();
+  return crowd;
+}
+
+TEST(RealCrowds, ACrowdThatErrsAlikeAsAWholeIsSuspectedAndOneOfStrangersIsNot) {
+  const auto suspected = [](std::int32_t friends) {
+    return run_absence_aware(crowd_with_friends(friends, 8), nullptr).dependence.one_voice;
+  };
+  EXPECT_TRUE(suspected(12));
+  EXPECT_FALSE(suspected(0));
+}
+
+TEST(RealCrowds, FriendsWhoErrAlikeAreFoundAndCountLess) {
+  const bdc::CrowdData crowd = crowd_with_friends(5, 6);
   AbsenceAwareOptions options;
   options.threads = 1;
   double last = -std::numeric_limits<double>::infinity();

@@ -17,7 +17,9 @@ struct Dependence {
   std::vector<Pair> pairs;              ///< sorted by first, then second; pairs that are not listed are independent
   std::vector<std::int32_t> community;  ///< per annotator: connected by pairs; -1: nobody errs like this one
   std::int32_t communities = 0;
-  bool one_voice = false;  ///< nearly all who could be judged are of one community
+  /// Nearly all who could be judged are of one community; or nobody could be told apart from the others, and yet those
+  /// who contradict the consensus contradict it in the same way, as when the majority of a crowd errs alike.
+  bool one_voice = false;
 };
 
 }  // namespace bdc

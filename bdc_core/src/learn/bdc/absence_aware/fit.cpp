@@ -14,6 +14,7 @@
 #include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
+#include "learn/bdc/absence_aware/shared_errors.h"
 #include "learn/bdc/absence_aware/source_update.h"
 
 namespace bdc {
@@ -90,6 +91,9 @@ class Fit {
         result.converged = true;
         break;
       }
+    }
+    if (result.dependence.pairs.empty()) {
+      result.dependence.one_voice = find_shared_errors(problem_, state_, beliefs_).suspicious();
     }
     collect(result);
     return result;
