@@ -7,9 +7,6 @@
 /// Expected sufficient statistics of the candidates as they stand.
 namespace bdc::absence_aware {
 
-/// Shares of a prediction's class vector below this are left out.
-inline constexpr double kSmallestShare = 1e-6;
-
 /// What is counted: all, or only what the sources' posteriors need.
 enum class Counted { all, for_posteriors };
 
