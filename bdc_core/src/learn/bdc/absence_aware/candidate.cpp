@@ -38,32 +38,40 @@ double log_sum(double a, double b) {
   return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
 }
 
-CandidateModel::CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageItems& image)
-    : beliefs_(beliefs), image_(image), tail_(beliefs.priors.tail), log_class_sum_(beliefs.classes) {
+CandidateModel::CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state)
+    : beliefs_(beliefs), image_(image), state_(state), tail_(beliefs.priors.tail) {
   log_all_miss_ = absence_aware::log_all_miss(beliefs, image);
   log_classes_ = std::log(static_cast<double>(beliefs.classes));
   log_place_ = -std::log(image.width * image.height * kLogSizeRange * kLogSizeRange);
   const std::size_t J = beliefs.classes;
-  std::size_t predictions = 0;
-  for (const Item& item : image.items) predictions += item.class_probs != nullptr ? 1 : 0;
-  prediction_terms_.assign(predictions * J, 0.0);
+  std::size_t numbers = 0;
+  for (std::size_t n = 0; n < image.items.size(); ++n) {
+    const ClassSet classes = state.classes_of_item(n, J);
+    if (!classes.is_all() || image.items[n].class_probs != nullptr) numbers += classes.size();
+  }
+  rows_.assign(numbers, 0.0);
   log_class_.reserve(image.items.size());
   terms_.reserve(image.items.size());
-  std::size_t next = 0;
-  for (const Item& item : image.items) {
+  double* row = rows_.data();
+  for (std::size_t n = 0; n < image.items.size(); ++n) {
+    const Item& item = image.items[n];
     add_item_terms(item);
+    const ClassSet classes = state.classes_of_item(n, J);
     if (item.class_probs == nullptr) {
-      log_class_.push_back(beliefs.log_confusion.value.data() + item.column * J);
-      continue;
+      const double* column = beliefs.log_confusion.value.data() + item.column * J;
+      log_class_.push_back(classes.is_all() ? column : row);
+      if (classes.is_all()) continue;
+      for (std::size_t u = 0; u < classes.size(); ++u) row[u] = column[classes[u]];
+    } else {
+      const std::size_t first = beliefs.log_confusion.begin[static_cast<std::size_t>(item.source)];
+      for (std::size_t l = 0; l < J; ++l) {
+        if (item.class_probs[l] < kSmallestShare) continue;
+        const double* column = beliefs.log_confusion.value.data() + (first + l) * J;
+        for (std::size_t u = 0; u < classes.size(); ++u) row[u] += item.class_probs[l] * column[classes[u]];
+      }
+      log_class_.push_back(row);
     }
-    double* terms = prediction_terms_.data() + J * next++;
-    const std::size_t first = beliefs.log_confusion.begin[static_cast<std::size_t>(item.source)];
-    for (std::size_t l = 0; l < J; ++l) {
-      if (item.class_probs[l] < kSmallestShare) continue;
-      const double* column = beliefs.log_confusion.value.data() + (first + l) * J;
-      for (std::size_t j = 0; j < J; ++j) terms[j] += item.class_probs[l] * column[j];
-    }
-    log_class_.push_back(terms);
+    row += classes.size();
   }
 }
 
@@ -127,8 +135,10 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
   double spurious = image_.lone ? -std::numeric_limits<double>::infinity() : 0.0;
   const double area = c.size[0] * c.size[1], spread = c.variance[0] * c.variance[1] * c.variance[2] * c.variance[3];
   double location = log_place_ + 2 * kLogTwoPiE + 0.5 * std::log(spread / (area * area)), anywhere = 0;
-  const std::size_t J = beliefs_.classes;
-  std::copy(beliefs_.log_class.begin(), beliefs_.log_class.end(), log_class_sum_.begin());
+  const ClassSet classes = state_.classes_of(c, beliefs_.classes);
+  const std::size_t J = classes.size();
+  log_class_sum_.resize(J);
+  for (std::size_t u = 0; u < J; ++u) log_class_sum_[u] = beliefs_.log_class[classes[u]];
   for (const std::int32_t n : c.members) {
     const Item& item = image_.items[static_cast<std::size_t>(n)];
     const ItemTerms& own = terms_[static_cast<std::size_t>(n)];

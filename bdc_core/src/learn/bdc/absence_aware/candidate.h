@@ -22,7 +22,8 @@ struct CandidateGain {
 /// Evaluates candidates of one image under fixed beliefs. One per thread and image.
 class CandidateModel {
  public:
-  CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
+  /// state: its class sets, which must outlive the model.
+  CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state);
 
   /// Box posterior from scratch (a plain precision-weighted mean, then `steps` reweightings) and the bound.
   /// Uses and fills all of `c` but existence and class_probs; c.members must not be empty.
@@ -59,13 +60,14 @@ class CandidateModel {
 
   const AbsenceAwareBeliefs& beliefs_;
   const ImageItems& image_;
+  const ImageState& state_;
   TailTerms tail_;
   double log_all_miss_ = 0, log_object_ = 0;
   double log_classes_ = 0;                ///< ln J
   double log_place_ = 0;                  ///< ln density of a place in the image, nominal size left out
   std::vector<ItemTerms> terms_;          ///< per item
-  std::vector<const double*> log_class_;  ///< per item: J expected log-likelihoods of its class, by true class
-  std::vector<double> prediction_terms_;  ///< those of the predictions
+  std::vector<const double*> log_class_;  ///< per item: expected log-likelihoods of its class, by classes of its set
+  std::vector<double> rows_;              ///< those that are not simply a confusion column
   std::vector<double> log_class_sum_, scratch_;
 };
 

@@ -71,12 +71,12 @@ bool is_located(double tail, const SourceBelief& belief, const Item& item, const
 }
 
 /// Adds a box's label to the dense counts.
-void add_label(const Item& item, const Candidate& c, ConfusionColumns& counts) {
+void add_label(const Item& item, const Candidate& c, const ClassSet& classes, ConfusionColumns& counts) {
   const double real = item.weight * c.existence;
   const std::size_t J = counts.num_classes;
   const auto add = [&](std::size_t column, double weight) {
     double* to = counts.value.data() + column * J;
-    for (std::size_t j = 0; j < J; ++j) to[j] += weight * static_cast<double>(c.class_probs[j]);
+    for (std::size_t u = 0; u < classes.size(); ++u) to[classes[u]] += weight * static_cast<double>(c.class_probs[u]);
   };
   if (item.class_probs == nullptr) {
     add(item.column, real);
@@ -133,8 +133,9 @@ void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& imag
     for (std::size_t m = 0; m < kObjectRates; ++m) evidence.rate_images[m] += share[m];
   }
   for (const Candidate& c : state.candidates) {
-    for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
-      evidence.class_count[j] += c.existence * static_cast<double>(c.class_probs[j]);
+    const ClassSet classes = state.classes_of(c, beliefs.classes);
+    for (std::size_t u = 0; u < classes.size(); ++u) {
+      evidence.class_count[classes[u]] += c.existence * static_cast<double>(c.class_probs[u]);
     }
     for (const std::int32_t n : c.members) {
       const Item& item = image.items[static_cast<std::size_t>(n)];
@@ -184,7 +185,7 @@ void add_image(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, cons
   if (state.blank) return;
   for (const Candidate& c : state.candidates) {
     for (const std::int32_t n : c.members) {
-      add_label(image.items[static_cast<std::size_t>(n)], c, evidence.confusion);
+      add_label(image.items[static_cast<std::size_t>(n)], c, state.classes_of(c, beliefs.classes), evidence.confusion);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "learn/bdc/absence_aware/candidate.h"
+#include "learn/bdc/absence_aware/class_sets.h"
 #include "learn/bdc/absence_aware/evidence.h"
 #include "learn/bdc/absence_aware/image_targets.h"
 #include "learn/bdc/absence_aware/look_weights.h"
@@ -85,12 +86,15 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
     ++state.quiet;
     return;
   }
-  CandidateModel model(beliefs, image);
+  if (pass == ImagePass::first) {
+    find_neighbours(image, state);
+    find_class_sets(image, beliefs.classes, state);
+  }
+  CandidateModel model(beliefs, image, state);
   const ObjectRate rate(beliefs.priors, model.log_all_miss());
   if (pass == ImagePass::first) state.pivot = first_pivot(image);
   model.set_log_object(rate.log_weight(state.pivot));
   if (pass == ImagePass::first) {
-    find_neighbours(image, state);
     initial_partition(model, state);
   } else if (pass == ImagePass::boxes) {
     for (Candidate& c : state.candidates) model.refine(c, kBoxSteps);
@@ -127,7 +131,7 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
 
 double image_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state) {
   if (state.blank && image.items.empty()) return blank_bound(beliefs, image, nullptr);
-  CandidateModel model(beliefs, image);
+  CandidateModel model(beliefs, image, state);
   if (state.blank) return blank_bound(beliefs, image, &model);
   const ObjectRate rate(beliefs.priors, model.log_all_miss());
   model.set_log_object(rate.log_weight(state.pivot));

@@ -35,7 +35,23 @@ struct Candidate {
   double real = 0;                           ///< ln of the weight of "is an object" in the bound: A in docs/method.md
   double spurious = 0;                       ///< ln of the weight of "every member is spurious": B in docs/method.md
   double existence = 0;
-  std::vector<float> class_probs;  ///< J; tiny entries are exactly 0
+  std::vector<float> class_probs;  ///< of the classes of its ClassSet, in order; tiny entries are exactly 0
+};
+
+/// Classes, ascending.
+class ClassSet {
+ public:
+  explicit ClassSet(std::size_t all) : size_(all) {}
+  explicit ClassSet(Span<const std::int32_t> some) : size_(some.size()), some_(some.data()) {}
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool is_all() const { return some_ == nullptr; }
+  [[nodiscard]] std::size_t operator[](std::size_t n) const {
+    return some_ == nullptr ? n : static_cast<std::size_t>(some_[n]);
+  }
+
+ private:
+  std::size_t size_;
+  const std::int32_t* some_ = nullptr;
 };
 
 /// What is known of one image between two passes.
@@ -44,6 +60,19 @@ struct ImageState {
   std::vector<std::int32_t> candidate_of;     ///< per item
   std::vector<std::int32_t> neighbour_begin;  ///< items that overlap item n: neighbour[neighbour_begin[n] .. [n+1])
   std::vector<std::int32_t> neighbour;
+  /// The classes an item may be of (class_sets.h), by item; empty: all.
+  std::vector<std::int32_t> class_set, class_set_begin, class_set_class;
+  [[nodiscard]] ClassSet classes_of_item(std::size_t n, std::size_t classes) const {
+    if (class_set.empty()) return ClassSet(classes);
+    const auto set = static_cast<std::size_t>(class_set[n]);
+    const auto first = static_cast<std::size_t>(class_set_begin[set]);
+    return ClassSet(Span<const std::int32_t>(class_set_class.data() + first,
+                                             static_cast<std::size_t>(class_set_begin[set + 1]) - first));
+  }
+  /// Those of a candidate: its members have the same.
+  [[nodiscard]] ClassSet classes_of(const Candidate& c, std::size_t classes) const {
+    return classes_of_item(static_cast<std::size_t>(c.members.front()), classes);
+  }
   /// Nobody drew anything that is an object: the image says nothing of object rates and annotators, see image_pass.h.
   bool blank = false;
   double occupied = 1;    ///< what the existence of every candidate is multiplied by in the targets

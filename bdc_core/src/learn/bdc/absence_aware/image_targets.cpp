@@ -80,9 +80,13 @@ void append_targets(const ImageItems& image, const ImageState& state, double min
     out.box.push_back(consensus_box(image, c, clip));
     double sum = 0, best = 0;
     for (const float p : c.class_probs) sum += static_cast<double>(p);
-    for (const float p : c.class_probs) {
-      out.class_probs.push_back(static_cast<double>(p) / sum);
-      best = std::max(best, out.class_probs.back());
+    const auto J = static_cast<std::size_t>(out.num_classes), first = out.class_probs.size();
+    const ClassSet classes = state.classes_of(c, J);
+    out.class_probs.resize(first + J, 0.0);
+    for (std::size_t u = 0; u < classes.size(); ++u) {
+      const double p = static_cast<double>(c.class_probs[u]) / sum;
+      out.class_probs[first + classes[u]] = p;
+      best = std::max(best, p);
     }
     out.weight.push_back(existence);
     out.existence.push_back(existence);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "bdc/base/parallel.h"
-#include "learn/bdc/absence_aware/evidence.h"
 
 namespace bdc::absence_aware {
 namespace {
@@ -16,17 +15,18 @@ struct ItemClasses {
   std::vector<std::int32_t> true_class;  ///< of probability above 0
   std::vector<float> probability;
 
-  ItemClasses(const Problem& problem, const std::vector<ImageState>& state)
+  ItemClasses(const Problem& problem, const std::vector<ImageState>& state, std::size_t J)
       : real(problem.items.size(), 0.0), candidate(problem.items.size(), 0), begin(1, 0) {
     for (std::size_t i = 0; i < state.size(); ++i) {
       if (state[i].blank) continue;
       const std::size_t first = problem.item_begin[i];
       for (const Candidate& c : state[i].candidates) {
         const auto number = static_cast<std::uint32_t>(begin.size() - 1);
-        for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
-          if (!(c.class_probs[j] > 0)) continue;
-          true_class.push_back(static_cast<std::int32_t>(j));
-          probability.push_back(c.class_probs[j]);
+        const ClassSet classes = state[i].classes_of(c, J);
+        for (std::size_t u = 0; u < classes.size(); ++u) {
+          if (!(c.class_probs[u] > 0)) continue;
+          true_class.push_back(static_cast<std::int32_t>(classes[u]));
+          probability.push_back(c.class_probs[u]);
         }
         begin.push_back(probability.size());
         for (const std::int32_t n : c.members) {
@@ -65,7 +65,7 @@ std::vector<double> count_predictions(const Problem& problem, const ItemClasses&
 ConfusionCells count_labels(const Problem& problem, const std::vector<ImageState>& state,
                             const ConfusionColumns& columns, const ConfusionCells* before, int threads) {
   const std::size_t J = columns.num_classes, C = columns.label.size(), chunk_size = 1 + C / 64;
-  const ItemClasses classes(problem, state);
+  const ItemClasses classes(problem, state, J);
   const std::vector<double> predicted =
       problem.prediction.empty() ? std::vector<double>() : count_predictions(problem, classes, J);
   const std::size_t detector = predicted.empty() ? C : C - J;
