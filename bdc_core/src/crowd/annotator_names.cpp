@@ -8,6 +8,7 @@
 #include "base/zip_folder.h"
 #include "bdc/base/error.h"
 #include "bdc/base/text.h"
+#include "crowd/data_yaml.h"
 #include "crowd/splits.h"
 
 namespace bdc {
@@ -24,6 +25,10 @@ std::vector<std::string> parts_of(const std::string& path_or_inside) {
   if (!full.has_filename()) full = full.parent_path();
   std::vector<std::string> parts;
   for (const fs::path& part : full.relative_path()) parts.push_back(part.string());
+  if (parts.size() > 1 && is_yaml_name(path)) {
+    parts.pop_back();  // every data set's is called data.yaml
+    return parts;
+  }
   if (!parts.empty() && (!is_folder(path) || ends_with(lower_case(path), ".zip")))
     parts.back() = file_stem(parts.back());
   return parts;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bdc/base/text.h"
+#include "crowd/segmentation.h"
 
 namespace bdc {
 
@@ -109,6 +110,8 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.annotator_id.reset();
   record.candidates.clear();
   record.bbox.reset();
+  record.shape.reset();
+  record.has_shape = false;
   record.score.reset();
   record.area.reset();
   record.weight.reset();
@@ -143,6 +146,13 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
         json.fail_value("expected a bbox of 4 numbers [x, y, width, height], found " + std::to_string(count));
       }
       record.bbox = numbers;
+    } else if (key == "segmentation" && json.peek() != JsonReader::Type::null) {
+      record.has_shape = true;
+      if (record.wants_shape) {
+        record.shape = read_segmentation_box(json);
+      } else {
+        json.skip();
+      }
     } else if (key == "score") {
       record.score = json.number();
     } else if (key == "area") {
@@ -176,10 +186,10 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
       }
     }
   }
-  const char* missing = !record.image_id      ? "image_id"
-                        : !record.category_id ? "category_id"
-                        : !record.bbox        ? "bbox"
-                                              : nullptr;
+  const char* missing = !record.image_id                                             ? "image_id"
+                        : !record.category_id                                        ? "category_id"
+                        : !record.bbox && !(record.may_lack_box && record.has_shape) ? "bbox"
+                                                                                     : nullptr;
   if (missing != nullptr) json.fail_value(std::string("expected the member ") + in_quotes(missing) + ", found none");
 }
 

@@ -30,6 +30,10 @@ struct CocoRecord {
   };
   std::vector<Candidate> candidates;
   std::optional<std::array<double, 4>> bbox;  ///< x, y, width, height; may hold NaN
+  bool wants_shape = false;                   ///< set by the caller: finds the box around `segmentation`
+  bool has_shape = false;                     ///< there is a `segmentation`
+  bool may_lack_box = false;                  ///< set by the caller: a record with `segmentation` needs no `bbox`
+  std::optional<Box> shape;                   ///< the box around it, where that can be told
   std::optional<double> score, area, weight, existence, located;
   std::vector<double> class_probs;  ///< empty: not given
   std::vector<double> box_std;

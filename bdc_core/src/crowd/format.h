@@ -41,6 +41,11 @@ struct ReadContext {
   /// Who drew what the source now being read holds, when it does not say: options.annotator, or else what the sources'
   /// paths tell. Throws DataError when they do not.
   [[nodiscard]] std::string source_annotator();
+  /// Counts a shape that is no box ("a <polygon>"). True: the upright box around it is wanted.
+  [[nodiscard]] bool takes_shape(const RecordPlace& place, const std::string& what);
+  /// The same for what has no box around it, or none that can be told.
+  void leave_shape(const RecordPlace& place, const std::string& what);
+  std::size_t shapes_taken = 0, shapes_left = 0;
   /// For people; a note that is there already is not repeated.
   void note(const std::string& text);
 

@@ -69,6 +69,21 @@ std::string ReadContext::source_annotator() {
   return (*source_annotators_)[source];
 }
 
+bool ReadContext::takes_shape(const RecordPlace& place, const std::string& what) {
+  if (!options.shapes_to_boxes) {
+    leave_shape(place, what);
+    return false;
+  }
+  ++shapes_taken;
+  builder.report(ProblemKind::ignored_shape, place, what + " becomes the upright box around it");
+  return true;
+}
+
+void ReadContext::leave_shape(const RecordPlace& place, const std::string& what) {
+  ++shapes_left;
+  builder.report(ProblemKind::ignored_shape, place, what + " is not a box and is left out");
+}
+
 void ReadContext::note(const std::string& text) {
   if (options.notes == nullptr) return;
   if (std::find(options.notes->begin(), options.notes->end(), text) == options.notes->end())
@@ -292,12 +307,31 @@ void fill_sizes(ReadContext& context) {
   }
 }
 
+/// Says what became of shapes that are not boxes; where there is nothing else, that is an error.
+void tell_shapes(ReadContext& context, const CrowdData& data) {
+  const std::string& first = context.paths.front();
+  if (context.shapes_taken > 0) {
+    context.note(counted(context.shapes_taken, "shape") + " became the upright boxes around them");
+  }
+  if (context.shapes_left == 0) return;
+  const std::string advice =
+      context.options.shapes_to_boxes ? "" : "; --shapes-to-boxes takes the boxes around polygons, ellipses and masks";
+  if (data.annotations.empty() && data.truth.empty()) {
+    context.builder.problems().report(ProblemKind::bad_record, [&] {
+      return first + ": expected boxes, found nothing but " + counted(context.shapes_left, "shape") +
+             " that are not boxes" + advice;
+    });
+  }
+  context.note(counted(context.shapes_left, "shape") + " that are not boxes are left out" + advice);
+}
+
 CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadReport* report) {
   fill_sizes(context);
   if (format.finish != nullptr) format.finish(context);
   if (report != nullptr) report->format = format.name;
   CrowdData data = context.builder.finish(report);
   for (const std::string& note : context.builder.notes()) context.note(note);
+  tell_shapes(context, data);
   return data;
 }
 

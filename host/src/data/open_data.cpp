@@ -66,8 +66,11 @@ OpenedData open_shapes(const DataConfig& config) {
 
 /// Labels as data.role says. "auto": boxes of a single annotator, as plain COCO, YOLO or VOC labels have them, are the
 /// truth; everything else is a crowd's.
-CrowdData read_labels(const DataConfig& config, const std::string& labels, const std::string& images) {
+CrowdData read_labels(const DataConfig& config, const std::string& labels, const std::string& images,
+                      const std::string& split, std::vector<std::string>& notes) {
   ReadOptions options;
+  options.split = split;
+  options.notes = &notes;
   options.format = config.format;
   options.image_folder = images;
   options.class_names = config.class_names;
@@ -121,8 +124,9 @@ void use_classes(CrowdData& labels, const std::vector<ClassRecord>& classes, con
 
 void check_keys(const DataConfig& config) {
   const auto fail = [](const std::string& what) { throw UserError(ExitCode::config, what); };
-  if (config.labels.empty()) fail("data.labels: is not set, but data.source or data.images asks for files");
-  if (config.images.empty()) fail("data.images: is not set; it must be the folder with the images of data.labels");
+  if (config.labels.empty()) fail("data.labels (--data): is not set, but data.source or data.images asks for files");
+  if (config.images.empty())
+    fail("data.images (--images): is not set; it must be the folder with the images of data.labels");
   if (!config.val_images.empty() && config.val_labels.empty()) {
     fail("data.val_images: is set, but data.val_labels is not");
   }
@@ -156,14 +160,14 @@ OpenedData open_files(const DataConfig& config, const std::vector<std::string>& 
   check_keys(config);
   const std::string labels_path = config.labels, images = config.images;
   OpenedData out;
-  CrowdData labels = read_labels(config, labels_path, images);
+  CrowdData labels = read_labels(config, labels_path, images, config.split, out.warnings);
   if (const std::string truth = config.truth; !truth.empty()) (void)attach_truth(labels, truth);
   if (!classes.empty()) use_classes(labels, class_records(classes), labels_path);
   Shared train = open_folder(config, labels, images, out.warnings),
          test = std::make_shared<SubsetData>(train, std::vector<std::int64_t>{});
   if (const std::string val = config.val_labels; !val.empty()) {
     const std::string val_images = config.val_images.empty() ? images : config.val_images;
-    CrowdData val_labels = read_labels(config, val, val_images);
+    CrowdData val_labels = read_labels(config, val, val_images, config.val_split, out.warnings);
     use_classes(val_labels, labels.classes, val);
     test = open_folder(config, val_labels, val_images, out.warnings);
   }

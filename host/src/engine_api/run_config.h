@@ -55,9 +55,13 @@ using PluginText = std::optional<std::string>;
   KEY(Text, format, "", "format of the labels (docs/formats.md); empty: detected")                                     \
   KEY(Text, role, "auto", "auto: labels of a single annotator are the truth, others a crowd's",                        \
       one_of({"auto", "crowd", "truth"}))                                                                              \
+  KEY(Text, split, "", "part of data.labels to train on, where they are divided: train, val or test; empty: all",       \
+      one_of({"", "train", "val", "test"}))                                                                            \
   KEY(Path, class_names, "", "classes.txt or data.yaml, for labels without class names")                               \
   KEY(Path, truth, "", "true boxes of the training images, for reports only")                                          \
   KEY(Paths, val_labels, "", "labels of the images to evaluate on")                                                    \
+  KEY(Text, val_split, "", "part of data.val_labels to evaluate on; empty: all",                                        \
+      one_of({"", "train", "val", "test"}))                                                                            \
   KEY(Path, val_images, "", "folder with the images to evaluate on; empty: data.images")                               \
   KEY(Number, val_share, 0.0, "share of the training images to evaluate on instead", between(0, 0.9))                  \
   KEY(Integer, split_seed, 0, "seed of the choice of data.val_share", at_least(0))                                     \

@@ -34,11 +34,22 @@ TEST(TextFormat, LeadingZerosOfANumberAreKept) {
   expect_same_id(parse("1,2,3,4,0,7\n", "text", "0012.txt").images.at(0).id, {"0012", false});
 }
 
+/// As BDC's authors keep them: the crowd's boxes have an annotator, those to test on have none.
+TEST(TextFormat, FiveColumnsAreTheTruth) {
+  const CrowdData data = parse("1,2,3,4,0\n5,6,7,8,1\n", "text", "im.txt");
+  EXPECT_TRUE(data.annotations.empty());
+  EXPECT_TRUE(data.annotators.empty());
+  ASSERT_EQ(data.truth.size(), 2U);
+  EXPECT_EQ(data.truth[1].box, (Box{5, 6, 7, 8}));
+}
+
 TEST(TextFormat, BrokenFilesSayWhereAndWhat) {
   ReadOptions options;
   options.class_names = data_path("text/classes.txt");
   const std::vector<BrokenFile> cases = {
-      {"1,2,3,4,0\n", "im.txt:1: expected 6 values x1,y1,x2,y2,class,annotator, found 5"},
+      {"1,2,3,4\n", "im.txt:1: expected 6 values x1,y1,x2,y2,class,annotator, found 4"},
+      {"1,2,3,4,0,a\n1,2,3,4,0\n", "im.txt:2: expected 6 values x1,y1,x2,y2,class,annotator, found 5"},
+      {"1,2,3,4,0\n1,2,3,4,0,a\n", "im.txt:2: expected 5 values x1,y1,x2,y2,class of a true box, as before, found 6"},
       {"1,2,3,4,0,a,b\n", "im.txt:1: expected 6 values x1,y1,x2,y2,class,annotator, found 7"},
       {"1 2 3 4 0 a\n", "im.txt:1: expected 6 values x1,y1,x2,y2,class,annotator, found 1"},
       {"1,2,3,4,0,a\n1,x,3,4,0,a\n", "im.txt:2: expected a number as value 2, found \"x\""},

@@ -35,6 +35,7 @@ struct ReadOptions {
   std::string annotator_key;       ///< the member of COCO's annotations that names the annotator; empty: found
   std::string split;               ///< "train", "val" or "test": only that part of data that are divided; empty: all
   bool voc_one_based = false;      ///< Pascal VOC pixels count from 1, last one included (VOC's own files)
+  bool shapes_to_boxes = false;    ///< polygons, masks and the like become the upright boxes around them; else left out
   ProblemLog* problems = nullptr;  ///< lenient reading; null: the first error throws DataError
   /// Receives what was taken where files leave a choice, for people, a line each; may be null.
   std::vector<std::string>* notes = nullptr;
@@ -65,6 +66,10 @@ struct ReadReport {
 
 /// The name of the format that a file or folder is of, as read_crowd finds it; "" when none fits.
 [[nodiscard]] std::string detected_format(const std::string& path);
+
+/// Which of "train", "val" and "test" a path is divided into: a data.yaml that names them, or a folder with folders
+/// called so (train, valid, val2017, ...), also below "labels". Empty for anything else.
+[[nodiscard]] std::vector<std::string> label_splits(const std::string& path);
 
 /// Reads files or folders of one format into one data set. Several paths are merged: images, classes and annotators
 /// with the same id are the same. A path of another format than the first is refused unless options.format names the

@@ -62,6 +62,8 @@ class CocoFileReader {
     record_.wants_candidates =
         builder_.role() == BoxRole::crowd && !plain_asked() && !by_path && options.annotator_key.empty();
     first_box_ = builder_.boxes();
+    record_.wants_shape = options.shapes_to_boxes;
+    record_.may_lack_box = true;
   }
 
   void read() {
@@ -268,9 +270,24 @@ class CocoFileReader {
     define_it(id);
   }
 
+  /// False for a shape without a box that is left out.
+  bool has_box(const RecordPlace& place) {
+    if (record_.bbox) return true;
+    const std::string what = "a segmentation without a bbox";
+    if (record_.wants_shape && !record_.shape) {
+      context_.leave_shape(place, what);
+      return false;
+    }
+    if (!context_.takes_shape(place, what)) return false;
+    const Box& around = *record_.shape;
+    record_.bbox = {around.x1, around.y1, around.width(), around.height()};
+    return true;
+  }
+
   void annotation() {
     read_coco_record(json_, record_);
     const RecordPlace place = builder_.place(record_.line, "annotations", record_.index);
+    if (!has_box(place)) return;
     check_own_id(annotation_ids_, place);
     if (builder_.role() == BoxRole::truth) {
       if (record_.annotator_id) {
@@ -352,6 +369,7 @@ class CocoFileReader {
   void truth() {
     read_coco_record(json_, record_);
     const RecordPlace place = builder_.place(record_.line, "truth", record_.index);
+    if (!has_box(place)) return;
     check_own_id(truth_ids_, place);
     add_truth(place);
   }

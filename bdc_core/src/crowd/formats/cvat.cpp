@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,6 +14,7 @@
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
+#include "crowd/box_around.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
 #include "crowd/rotated_box.h"
@@ -178,10 +180,55 @@ class CvatFileReader {
         read_box(shape, image, annotator);
       } else if (kind == "polygon" || kind == "polyline" || kind == "points" || kind == "ellipse" || kind == "cuboid" ||
                  kind == "skeleton" || kind == "mask") {
-        builder_.report(ProblemKind::ignored_shape, builder_.place(xml_.line(shape)),
-                        "a <" + std::string(kind) + "> is not a box and is left out");
+        read_shape(shape, kind, image, annotator);
       }
     }
+  }
+
+  /// A number in an attribute; nothing when it is none.
+  static std::optional<double> number_in(const pugi::xml_node& node, const char* attribute) {
+    return parse_real(trimmed(node.attribute(attribute).value()));
+  }
+
+  /// The upright box around a polygon, ellipse or mask; nothing for other shapes, and when the numbers cannot be read.
+  static std::optional<Box> box_around(const pugi::xml_node& node, std::string_view kind) {
+    if (kind == "polygon" || kind == "polyline") {
+      BoxAround around;
+      std::string_view rest = node.attribute("points").value();
+      while (!rest.empty()) {
+        const std::string_view point = rest.substr(0, rest.find(';'));
+        rest.remove_prefix(std::min(point.size() + 1, rest.size()));
+        const std::size_t comma = point.find(',');
+        if (comma == std::string_view::npos) return std::nullopt;
+        const auto x = parse_real(trimmed(point.substr(0, comma))), y = parse_real(trimmed(point.substr(comma + 1)));
+        if (!x || !y) return std::nullopt;
+        around.add(*x, *y);
+      }
+      return around.box();
+    }
+    const bool ellipse = kind == "ellipse";
+    if (!ellipse && kind != "mask") return std::nullopt;
+    const auto a = number_in(node, ellipse ? "cx" : "left"), b = number_in(node, ellipse ? "cy" : "top");
+    const auto c = number_in(node, ellipse ? "rx" : "width"), d = number_in(node, ellipse ? "ry" : "height");
+    if (!a || !b || !c || !d) return std::nullopt;
+    if (ellipse) return Box{*a - *c, *b - *d, *a + *c, *b + *d};
+    return Box{*a, *b, *a + *c, *b + *d};
+  }
+
+  void read_shape(const pugi::xml_node& node, std::string_view kind, std::int32_t image, std::int32_t annotator) {
+    const RecordPlace place = builder_.place(xml_.line(node));
+    const std::string what = "a <" + std::string(kind) + ">";
+    const std::optional<Box> box = box_around(node, kind);
+    const std::string label = checked(node, node.attribute("label").value());
+    if (!box || label.empty()) {
+      context_.leave_shape(place, what);
+      return;
+    }
+    if (!context_.takes_shape(place, what)) return;
+    const RecordId id = RecordId::string(label);
+    builder_.add_box(image,
+                     labels_listed_ ? builder_.label(id, "label", place) : builder_.mention_class(id, label, place),
+                     annotator, *box, place);
   }
 
   void read_box(const pugi::xml_node& node, std::int32_t image, std::int32_t annotator) {
@@ -212,6 +259,7 @@ class CvatFileReader {
         return;
       }
       if (*degrees != 0) {
+        ++context_.shapes_taken;
         builder_.report(ProblemKind::ignored_shape, place, "a rotated box becomes the upright box around it");
         box = upright_box_around(box, (box.x1 + box.x2) / 2, (box.y1 + box.y2) / 2, *degrees);
       }

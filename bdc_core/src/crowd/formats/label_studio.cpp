@@ -12,6 +12,7 @@
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
+#include "crowd/box_around.h"
 #include "crowd/coco_record.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
@@ -182,6 +183,8 @@ class LabelStudioReader {
     bool has_value = false;
     std::vector<std::string> labels;
     std::array<std::optional<double>, 4> side;  // x, y, width, height
+    around_ = {};
+    radius_ = {};
     json_.begin_object();
     while (json_.next_member()) {
       const std::string_view key = json_.key();
@@ -199,10 +202,24 @@ class LabelStudioReader {
       }
     }
     if (type.empty()) json_.fail_value("expected the member \"type\", found none");
-    if (type != "rectanglelabels") {
+    if (type == "choices" || type == "textarea" || type == "rating") {  // said of the image, not drawn
       builder_.report(ProblemKind::ignored_shape, place,
                       "a result of type " + in_quotes(type) + " is not a labelled box and is left out");
       return;
+    }
+    if (type != "rectanglelabels") {
+      const bool ellipse = type == "ellipselabels" && side[0] && side[1] && radius_[0] && radius_[1];
+      const std::string what = "a result of type " + in_quotes(type);
+      if ((!ellipse && (type != "polygonlabels" || !around_.box())) || labels.empty()) {
+        context_.leave_shape(place, what);
+        return;
+      }
+      if (!context_.takes_shape(place, what)) return;
+      const Box drawn =
+          ellipse ? Box{*side[0] - *radius_[0], *side[1] - *radius_[1], *side[0] + *radius_[0], *side[1] + *radius_[1]}
+                  : *around_.box();
+      side = {drawn.x1, drawn.y1, drawn.width(), drawn.height()};
+      box.rotation = 0;
     }
     static constexpr const char* names[4] = {"x", "y", "width", "height"};
     for (std::size_t i = 0; i < 4; ++i) {
@@ -238,7 +255,12 @@ class LabelStudioReader {
         side[3] = json_.number_or_nan();
       } else if (key == "rotation") {
         box.rotation = json_.peek() == JsonReader::Type::null ? (json_.null(), 0.0) : json_.number();
-      } else if (key == "rectanglelabels") {
+      } else if (key == "radiusX" || key == "radiusY") {
+        radius_[key == "radiusX" ? 0 : 1] = json_.number_or_nan();
+      } else if (key == "points" && json_.peek() == JsonReader::Type::array) {
+        read_points();
+      } else if ((key == "rectanglelabels" || key == "polygonlabels" || key == "ellipselabels") &&
+                 json_.peek() == JsonReader::Type::array) {
         json_.begin_array();
         while (json_.next_element()) {
           labels.emplace_back(json_.string());
@@ -247,6 +269,16 @@ class LabelStudioReader {
       } else {
         json_.skip();
       }
+    }
+  }
+
+  /// [[x, y], ...]
+  void read_points() {
+    json_.begin_array();
+    while (json_.next_element()) {
+      std::vector<double> point;
+      read_numbers(json_, point, 2);
+      if (point.size() == 2) around_.add(point[0], point[1]);
     }
   }
 
@@ -267,6 +299,7 @@ class LabelStudioReader {
       const double x = static_cast<double>(drawn.width) / 100, y = static_cast<double>(drawn.height) / 100;
       Box box{drawn.percent.x1 * x, drawn.percent.y1 * y, drawn.percent.x2 * x, drawn.percent.y2 * y};
       if (drawn.rotation != 0) {
+        ++context_.shapes_taken;
         builder_.report(ProblemKind::ignored_shape, where, "a rotated box becomes the upright box around it");
         box = upright_box_around(box, box.x1, box.y1, drawn.rotation);
       }
@@ -284,6 +317,8 @@ class LabelStudioReader {
   ReadContext& context_;
   CrowdBuilder& builder_;
   std::size_t task_index_ = 0;
+  BoxAround around_;                             ///< of the polygon being read
+  std::array<std::optional<double>, 2> radius_;  ///< of the ellipse being read
 };
 
 void parse_label_studio(std::istream& in, const std::string& name, ReadContext& context) {

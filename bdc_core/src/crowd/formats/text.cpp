@@ -1,6 +1,7 @@
 // One text file per image, named after it; each line is x1,y1,x2,y2,class,annotator in pixels (CSV quoting where an
-// annotator's id needs it). The class is a number from 0, or a name. An image without boxes is an empty file. Beside
-// the files: sizes.csv and classes.txt. Who saw an image without drawing is not in this format.
+// annotator's id needs it), or, in a file of true boxes, x1,y1,x2,y2,class. The class is a number from 0, or a name. An
+// image without boxes is an empty file. Beside the files: sizes.csv and classes.txt. Who saw an image without drawing
+// is not in this format.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -25,12 +26,17 @@ void parse_text(std::istream& in, const std::string& name, ReadContext& context)
   const std::int32_t image = image_of(context, from_file_name(file_stem(name)), "", builder.place(0));
   if (builder.role() == BoxRole::truth) builder.truth_covers(image);
   CsvReader csv(in, name);
+  std::size_t columns = 0;  // 5: true boxes, 6: the crowd's
   while (csv.next_row()) {
     const RecordPlace place = builder.place(csv.line());
     const std::vector<std::string>& fields = csv.fields();
-    if (fields.size() != 6) {
-      builder.report(ProblemKind::bad_record, place,
-                     "expected 6 values x1,y1,x2,y2,class,annotator, found " + std::to_string(fields.size()));
+    if (columns == 0 && (fields.size() == 5 || fields.size() == 6)) columns = fields.size();
+    if (fields.size() != (columns == 0 ? 6 : columns)) {
+      builder.report(
+          ProblemKind::bad_record, place,
+          columns == 5
+              ? "expected 5 values x1,y1,x2,y2,class of a true box, as before, found " + std::to_string(fields.size())
+              : "expected 6 values x1,y1,x2,y2,class,annotator, found " + std::to_string(fields.size()));
       continue;
     }
     std::array<double, 4> corner{};
@@ -48,10 +54,17 @@ void parse_text(std::istream& in, const std::string& name, ReadContext& context)
     const std::string_view label = trimmed(fields[4]);
     // Blanks around an unquoted id are decoration; a quoted id has them on purpose, but csv_field keeps such ids
     // quoted.
-    const std::string& annotator = fields[5];
+    const std::string annotator = columns == 6 ? fields[5] : "-";
     if (label.empty() || annotator.empty()) {
       builder.report(ProblemKind::bad_record, place,
                      std::string("expected ") + (label.empty() ? "a class" : "an annotator") + ", found nothing");
+      continue;
+    }
+    if (columns == 5) {
+      builder.has_truth();
+      builder.truth_covers(image);
+      builder.add_truth(image, label_of(context, label, ClassKeys::index, place),
+                        {corner[0], corner[1], corner[2], corner[3]}, false, -1, place);
       continue;
     }
     builder.add_box(image, label_of(context, label, ClassKeys::index, place),
@@ -85,7 +98,7 @@ bool looks_like_text(const std::string& path) {
       std::ifstream in = open_input(file);
       CsvReader csv(in, file);
       if (!csv.next_row()) continue;  // an image without boxes; look at the next
-      return csv.fields().size() == 6 && parse_real(trimmed(csv.fields()[0])).has_value();
+      return (csv.fields().size() == 6 || csv.fields().size() == 5) && parse_real(trimmed(csv.fields()[0])).has_value();
     } catch (const DataError&) {
       return false;
     }

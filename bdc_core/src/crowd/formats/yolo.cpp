@@ -5,15 +5,20 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <optional>
+#include <unordered_set>
 
 #include "base/files.h"
 #include "bdc/base/atomic_file.h"
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
+#include "crowd/box_around.h"
+#include "crowd/data_yaml.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
 #include "crowd/label_tree.h"
+#include "crowd/listed_pictures.h"
 
 namespace bdc {
 namespace {
@@ -32,6 +37,28 @@ std::vector<std::string_view> words_of(std::string_view line, std::size_t limit)
   return words;
 }
 
+/// The box around "class x y x y x y ..." (a segment, or a rotated box of four corners); nothing when it is none.
+std::optional<Box> box_of_segment(std::string_view line) {
+  BoxAround around;
+  double x = 0;
+  bool half = false;
+  bool first = true;
+  while (!(line = trimmed(line)).empty()) {
+    const std::string_view word = line.substr(0, line.find_first_of(" \t"));
+    line.remove_prefix(word.size());
+    if (first) {
+      first = false;
+      continue;
+    }
+    const auto value = parse_real(word);
+    if (!value || *value > 4) return std::nullopt;
+    if (half) around.add(x, *value);
+    x = *value;
+    half = !half;
+  }
+  return half ? std::nullopt : around.box();
+}
+
 /// The picture beside a label file gives the image its file name, below the folder that is read, and its size.
 std::int32_t image_of_labels(const std::string& name, const std::string& image_name, ReadContext& context,
                              const RecordPlace& place) {
@@ -48,6 +75,9 @@ std::int32_t image_of_labels(const std::string& name, const std::string& image_n
   return known;
 }
 
+void parse_lines(std::istream& in, const std::string& name, const std::string& image_name, std::int32_t image,
+                 std::int32_t annotator, ReadContext& context);
+
 /// Labels of one image by one annotator.
 void parse_labels(std::istream& in, const std::string& name, const std::string& image_name,
                   const std::string& annotator_id, ReadContext& context) {
@@ -59,6 +89,12 @@ void parse_labels(std::istream& in, const std::string& name, const std::string& 
   const std::int32_t annotator = builder.mention_annotator(RecordId::untyped(annotator_id), "", start);
   builder.add_assignment(image, annotator, start);
   builder.assignments_are_known();
+  parse_lines(in, name, image_name, image, annotator, context);
+}
+
+void parse_lines(std::istream& in, const std::string& name, const std::string& image_name, std::int32_t image,
+                 std::int32_t annotator, ReadContext& context) {
+  CrowdBuilder& builder = context.builder;
   const auto [width, height] = builder.size(image);
 
   const std::string text = read_all(in, name, max_file_size);
@@ -71,6 +107,19 @@ void parse_labels(std::istream& in, const std::string& name, const std::string& 
     if (line.empty()) continue;
     const RecordPlace place = builder.place(line_number);
     const std::vector<std::string_view> words = words_of(line, 6);
+    if (words.size() > 6) {
+      if (const std::optional<Box> around = box_of_segment(line)) {
+        const auto segment_label = parse_integer(words[0]);
+        if (!segment_label || *segment_label < 0) {
+          builder.report(ProblemKind::bad_record, place,
+                         "expected a class number from 0, found " + in_quotes(words[0]));
+        } else if (context.takes_shape(place, "a polygon") && width > 0) {
+          builder.add_box(image, label_of(context, words[0], ClassKeys::index, place), annotator,
+                          {around->x1 * width, around->y1 * height, around->x2 * width, around->y2 * height}, place);
+        }
+        continue;
+      }
+    }
     if (words.size() != 5) {
       const char* hint = words.size() > 6    ? " (polygons and other shapes are not boxes)"
                          : words.size() == 6 ? " (a sixth number is a detector's score, not an annotation)"
@@ -149,7 +198,53 @@ void load_class_names_below(const std::string& path, ReadContext& context) {
   }
 }
 
+/// A data.yaml: the pictures that it names, with the label files that belong to them.
+void read_yaml(const std::string& path, ReadContext& context) {
+  CrowdBuilder& builder = context.builder;
+  std::ifstream in = open_input(path);
+  DataYaml yaml = read_data_yaml(in, path);
+  if (!context.class_names_known) {
+    if (!yaml.has_names) throw DataError(path + ": expected the key \"names\" with the class names, found none");
+    context.class_names = std::move(yaml.names);
+    context.class_names_known = true;
+  }
+  const std::vector<ListedPicture> pictures = listed_pictures(yaml, path, context.options.split, context);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::unordered_set<std::string> names;
+  bool repeat = false;
+  for (const ListedPicture& listed : pictures) repeat = repeat || !names.insert(file_stem(listed.picture)).second;
+  const std::string annotator_id = context.source_annotator();
+  builder.begin_file(path);
+  use_class_names(context, ClassKeys::index);
+  for (const ListedPicture& listed : pictures) {
+    guarded(context, [&] {
+      const std::string below =
+          std::filesystem::path(listed.picture).lexically_relative(folder.empty() ? "." : folder).string();
+      const bool inside = !below.empty() && below.rfind("..", 0) != 0;
+      const std::string file = inside ? below : std::filesystem::absolute(listed.picture).lexically_normal().string();
+      const std::string image_name = repeat ? without_extension(file) : file_stem(file);
+      const bool labelled = is_regular_file(listed.label_file);
+      builder.begin_file(labelled ? listed.label_file : listed.picture);
+      const RecordPlace place = builder.place(0);
+      const std::int32_t image = builder.mention_image(RecordId::untyped(image_name), file, place);
+      if (const auto size = Pictures::size_of(listed.picture); size && !builder.has_size(image)) {
+        builder.set_image_size(image, size->first, size->second, place);
+      }
+      const std::int32_t annotator = builder.mention_annotator(RecordId::untyped(annotator_id), "", place);
+      builder.add_assignment(image, annotator, place);
+      builder.assignments_are_known();
+      if (!labelled) return;
+      std::ifstream labels = open_input(listed.label_file);
+      parse_lines(labels, listed.label_file, image_name, image, annotator, context);
+    });
+  }
+}
+
 void read_yolo(const std::string& path, ReadContext& context) {
+  if (is_yaml_name(path) && !is_folder(path)) {
+    guarded(context, [&] { read_yaml(path, context); });
+    return;
+  }
   if (!is_folder(path)) {
     read_one_file(path, context, parse_yolo);
     return;
@@ -168,7 +263,7 @@ void read_yolo(const std::string& path, ReadContext& context) {
 
 /// A folder with label files below it, the first line of one of the first of which is five numbers.
 bool looks_like_yolo(const std::string& path) {
-  if (!is_folder(path)) return false;
+  if (!is_folder(path)) return is_yaml_name(path);
   const std::vector<std::string> files = label_files(path);
   std::size_t looked = 0;
   for (const std::string& file : files) {

@@ -8,8 +8,9 @@
 
 namespace bdc::host {
 
-/// --format, --sizes, --image-folder, --class-names, --annotator, --annotator-from, --annotator-key, --split and
-/// --voc-one-based, the same in every verb that reads labels. Reading leaves its notes there; see print_notes.
+/// --format, --sizes, --image-folder, --class-names, --annotator, --annotator-from, --annotator-key, --split,
+/// --shapes-to-boxes and --voc-one-based, the same in every verb that reads labels. Reading leaves its notes there; see
+/// print_notes.
 std::shared_ptr<ReadOptions> add_label_options(Command& verb, const char* format_flag = "--format");
 
 /// What reading with these options had to say, on standard error; once.

@@ -9,6 +9,7 @@
 #include "bdc/base/user_error.h"
 #include "cli/config/complete.h"
 #include "cli/config/config.h"
+#include "cli/config/data_places.h"
 #include "cli/config/run_file.h"
 #include "cli/config/schema.h"
 #include "cli/open_engine.h"
@@ -109,7 +110,8 @@ void print_plan(const RunPlan& plan) {
 }
 
 struct Flags {
-  std::string resume, data, images, device;
+  std::string resume, images, device;
+  std::vector<std::string> data;
   bool amp = false, strict = false, quiet = false, json = false, dry_run = false;
 };
 
@@ -134,11 +136,17 @@ std::filesystem::path newest_run() {
 }
 
 int train(ConfigRequest request, const SearchRequest& search, const Flags& flags) {
-  if (!flags.data.empty()) request.sets.push_back("data.labels=" + flags.data);
+  if (!flags.data.empty()) request.sets.push_back("data.labels=" + join(flags.data, ","));
   if (!flags.images.empty()) request.sets.push_back("data.images=" + flags.images);
   if (!flags.device.empty()) request.sets.push_back("train.device=" + flags.device);
   if (flags.amp) request.sets.emplace_back("train.amp=true");
   if (flags.strict) request.sets.emplace_back("data.strict=true");
+  if (flags.dry_run && flags.resume.empty() && !flags.data.empty() && !flags.json && !flags.quiet) {
+    Json data = resolve_config(request);
+    for (const std::string& line : complete_data(data)) std::cout << line << "\n";
+    for (const std::string& line : describe_data(data)) std::cout << line << "\n";
+    std::cout << std::flush;
+  }
   require_engine();
   const Catalog catalog = Catalog::read(search);
   std::optional<std::filesystem::path> resume;
@@ -162,6 +170,8 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
     if (!demo.empty()) notes.push_back(demo);
     std::vector<ConfigLayer> layers;
     Json resolved = resolve_config(request, &layers);
+    const std::vector<std::string> taken = complete_data(resolved);
+    if (!flags.dry_run) notes.insert(notes.end(), taken.begin(), taken.end());
     config = complete_config(with_absolute_paths(std::move(resolved)), catalog, layers);
   }
   if (flags.dry_run) {
@@ -196,9 +206,11 @@ void add_train(Command& program) {
   const auto request = add_config_options(verb);
   const auto search = add_search_options(verb);
   const auto flags = std::make_shared<Flags>();
-  verb.add_option("-d,--data", flags->data, "labels to train on (data.labels); default: built-in shapes")
-      .type_name("PATH");
-  verb.add_option("--images", flags->images, "folder with their images (data.images)").type_name("DIR");
+  verb.add_option("-d,--data", flags->data, "labels to train on, or a data.yaml (data.labels); may be repeated")
+      .type_name("PATH")
+      .repeated();
+  verb.add_option("--images", flags->images, "folder with their images (data.images); default: beside them")
+      .type_name("DIR");
   verb.add_option("--device", flags->device, "cpu, cuda or cuda:N (train.device); default: CUDA if available")
       .type_name("DEVICE");
   verb.add_flag("--amp", flags->amp, "half precision where that is safe (train.amp)");

@@ -1,0 +1,121 @@
+// --data with the layouts of YOLO's descendants: which pictures, splits and annotators are taken, and what is refused.
+#include <gtest/gtest.h>
+
+#include "support/run_program.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using bdc::test::read_file;
+using bdc::test::run_host;
+using bdc::test::TemporaryFolder;
+
+const char* const kPicture = BDC_TEST_DATA "/bdc_core/data/yolo_images/img_p.png";
+
+struct DataYaml : testing::Test {
+  /// A picture and its labels, where YOLO expects them.
+  void add(const std::string& images, const std::string& name) const {
+    folder.write(images + "/" + name + ".png", read_file(kPicture));
+    std::string labels = images;
+    labels.replace(labels.rfind("images"), 6, "labels");
+    folder.write(labels + "/" + name + ".txt", "0 0.5 0.5 0.5 0.5\n");
+  }
+  [[nodiscard]] bdc::test::Outcome dry_run(const std::vector<std::string>& data) const {
+    std::vector<std::string> words = {"train", "--plugin", "minimal", "--dry-run"};
+    for (const std::string& path : data) words.insert(words.end(), {"--data", path});
+    return run_host(words, folder.path());
+  }
+  [[nodiscard]] static bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(DataYaml, RoboflowsFoldersAreSplitsAndItsLeadingDotsAreDropped) {
+  add("set/train/images", "a");
+  add("set/train/images", "b");
+  add("set/valid/images", "c");
+  add("set/test/images", "d");
+  folder.write("set/README.roboflow.txt", "hello\n");
+  folder.write("set/data.yaml",
+               "train: ../train/images\nval: ../valid/images\ntest: ../test/images\n\nnc: 1\nnames: ['car']\n");
+  for (const char* data : {"set/data.yaml", "set"}) {
+    const auto outcome = dry_run({data});
+    EXPECT_TRUE(has(outcome.out, "train: the split train, 2 images, 2 boxes, 1 class; 1 annotator: set (2 images)"))
+        << outcome.out << outcome.err;
+    EXPECT_TRUE(has(outcome.out, "val: the split val, 1 image, 1 box")) << outcome.out << outcome.err;
+  }
+  EXPECT_TRUE(has(dry_run({"set/data.yaml"}).out, "\"../train/images\" is taken to be set/train/images"));
+}
+
+TEST_F(DataYaml, UltralyticsPathListFilesAndNamesByNumber) {
+  add("coco8/images/train", "a");
+  add("coco8/images/val", "b");
+  folder.write("coco8/val.txt", "./images/val/b.png\n");
+  folder.write("yaml/coco8.yaml",
+               "path: ../coco8\ntrain: [images/train]\nval: val.txt\ntest:\nnames:\n  0: car\n  1: driver's seat\n");
+  const auto outcome = dry_run({"yaml/coco8.yaml"});
+  EXPECT_TRUE(has(outcome.out, "train: the split train, 1 image, 1 box, 2 classes")) << outcome.out << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "val: the split val, 1 image, 1 box")) << outcome.out << outcome.err;
+}
+
+TEST_F(DataYaml, SeveralAreSeveralAnnotators) {
+  for (const char* who : {"ann", "bob"}) {
+    add(std::string(who) + "/images/train", "a");
+    folder.write(std::string(who) + "/data.yaml", "train: images/train\nnames: [car]\n");
+  }
+  const auto outcome = dry_run({"ann/data.yaml", "bob/data.yaml"});
+  EXPECT_TRUE(has(outcome.out, "2 annotators: ann (1 image), bob (1 image)")) << outcome.out << outcome.err;
+}
+
+TEST_F(DataYaml, APictureWithoutALabelFileWasSeenAndIsCounted) {
+  add("images", "a");
+  folder.write("images/b.png", read_file(kPicture));
+  folder.write("data.yaml", "train: images\nnames: [car]\n");
+  const auto outcome = dry_run({"data.yaml"});
+  EXPECT_TRUE(has(outcome.out, "2 images, 1 box")) << outcome.out << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "1 of 2 pictures of train have no label file")) << outcome.out;
+}
+
+TEST_F(DataYaml, EveryVerbForLabelsReadsIt) {
+  add("images", "a");
+  folder.write("data.yaml", "train: images\nnames: [car]\n");
+  const auto outcome = run_host({"validate", "data.yaml"}, folder.path());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "format yolo")) << outcome.out;
+}
+
+TEST_F(DataYaml, BrokenOnesSayWhatIsWrongAndWhere) {
+  add("images", "a");
+  folder.write("bare/x.png", read_file(kPicture));
+  folder.write("list.txt", "images/none.png\n");
+  folder.write("notes.txt", "hello\n");
+  struct Broken {
+    const char *text, *message;
+  };
+  const Broken cases[] = {
+      {"train: [images\nnames: [car]\n", "data.yaml:"},
+      {"\ttrain: images\n", "data.yaml:1: broken YAML"},
+      {"train: images\n", "data.yaml: expected the key \"names\""},
+      {"names: [car]\n", "expected \"train\", \"val\" or \"test\""},
+      {"train: imgs\nnames: [car]\n", "data.yaml:1: train: \"imgs\" is neither a folder nor a file; tried"},
+      {"train: {a: b}\nnames: [car]\n",
+       "data.yaml:1: expected a folder, a list file or a list of them after \"train:\""},
+      {"train: bare\nnames: [car]\n", "none of the 1 pictures has labels; expected those of"},
+      {"train: list.txt\nnames: [car]\n", "list.txt:1: the picture \"images/none.png\" is not there; tried"},
+      {"train: notes.txt\nnames: [car]\n", "notes.txt:1: expected the name of a picture, found \"hello\""},
+      {"train: images\nnc: 2\nnames: [car]\n", "expected nc to be the number of names (1), found \"2\""},
+      {"train: images\nnames: {1: car}\n", "expected class numbers from 0 without gaps"},
+      {"train: images\ntrain: images\nnames: [car]\n", "expected the member \"train\" once, found it twice"},
+      {"val: images\nnames: [car]\n", "is divided into parts, but has none called train"},
+      {"", "expected \"names: ...\" and other members, found none"},
+  };
+  for (const Broken& broken : cases) {
+    folder.write("data.yaml", broken.text);
+    const auto outcome = dry_run({"data.yaml"});
+    EXPECT_NE(outcome.exit_code, 0) << broken.text;
+    EXPECT_TRUE(has(outcome.err, broken.message)) << broken.text << "\n" << outcome.err;
+  }
+}
+
+}  // namespace
