@@ -153,11 +153,13 @@ bdc::CrowdData crowd_with_friends(std::int32_t friends, std::int32_t classes) {
 }
 
 TEST(RealCrowds, ACrowdThatErrsAlikeAsAWholeIsSuspectedAndOneOfStrangersIsNot) {
-  const auto suspected = [](std::int32_t friends) {
-    return run_absence_aware(crowd_with_friends(friends, 8), nullptr).dependence.one_voice;
-  };
-  EXPECT_TRUE(suspected(12));
-  EXPECT_FALSE(suspected(0));
+  for (const std::int32_t classes : {8, 50}) {
+    const auto suspected = [&](std::int32_t friends) {
+      return run_absence_aware(crowd_with_friends(friends, classes), nullptr).dependence.one_voice;
+    };
+    EXPECT_TRUE(suspected(12)) << classes;
+    EXPECT_FALSE(suspected(0)) << classes;
+  }
 }
 
 TEST(RealCrowds, FriendsWhoErrAlikeAreFoundAndCountLess) {

@@ -17,7 +17,8 @@ struct Contradicted {
   std::vector<std::uint64_t> against;  ///< labels of those who gave another class, sorted
 };
 
-std::vector<Contradicted> contradicted_objects(const Problem& problem, const std::vector<ImageState>& state) {
+std::vector<Contradicted> contradicted_objects(const Problem& problem, const std::vector<ImageState>& state,
+                                               std::size_t num_classes) {
   std::vector<Contradicted> out;
   for (std::size_t i = 0; i < problem.images(); ++i) {
     if (state[i].blank) continue;
@@ -26,7 +27,8 @@ std::vector<Contradicted> contradicted_objects(const Problem& problem, const std
       if (c.existence < kLeastExistence || c.members.size() < 2) continue;
       const auto top = std::max_element(c.class_probs.begin(), c.class_probs.end());
       if (static_cast<double>(*top) < kLeastClass) continue;
-      Contradicted object{static_cast<std::uint64_t>(top - c.class_probs.begin()), {}};
+      const auto at = static_cast<std::size_t>(top - c.class_probs.begin());
+      Contradicted object{state[i].classes_of(c, num_classes)[at], {}};
       for (const std::int32_t n : c.members) {
         const Item& item = image.items[static_cast<std::size_t>(n)];
         if (item.class_probs != nullptr) continue;
@@ -65,7 +67,7 @@ SharedErrors find_shared_errors(const Problem& problem, const std::vector<ImageS
                                 const AbsenceAwareBeliefs& beliefs) {
   SharedErrors out;
   if (beliefs.classes < 3) return out;  // with two classes there is one way to contradict
-  const std::vector<Contradicted> objects = contradicted_objects(problem, state);
+  const std::vector<Contradicted> objects = contradicted_objects(problem, state, beliefs.classes);
   std::unordered_map<std::uint64_t, double> given, of_class, equal;  // by class and label, by class, by class
   for (const Contradicted& object : objects) {
     for (const std::uint64_t label : object.against) {
