@@ -136,6 +136,26 @@ std::vector<std::size_t> partners(const AnnotatorPosteriors& posteriors, const C
 constexpr double kLeastPeople = 3, kLeastShown = 1, kLeastStrength = 2, kMostStrength = 30;
 
 /// The recall prior is no setting: merged files get their own.
+/// Pairs of those who are somebody's partner, numbered like these.
+std::vector<Dependence::Pair> renumbered(const std::vector<Dependence::Pair>& pairs,
+                                         const std::vector<std::size_t>& partner) {
+  std::unordered_map<std::size_t, std::int32_t> number;
+  for (std::size_t k = 0; k < partner.size(); ++k) {
+    if (partner[k] != AnnotatorPosteriors::npos) number.emplace(partner[k], static_cast<std::int32_t>(k));
+  }
+  std::vector<Dependence::Pair> out;
+  for (const Dependence::Pair& pair : pairs) {
+    const auto first = number.find(static_cast<std::size_t>(pair.first));
+    const auto second = number.find(static_cast<std::size_t>(pair.second));
+    if (first == number.end() || second == number.end()) continue;
+    out.push_back({std::min(first->second, second->second), std::max(first->second, second->second), pair.share});
+  }
+  std::sort(out.begin(), out.end(), [](const Dependence::Pair& a, const Dependence::Pair& b) {
+    return a.first != b.first ? a.first < b.first : a.second < b.second;
+  });
+  return out;
+}
+
 bool same_priors(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b) {
   return a.profile == b.profile && a.box_prior.mean == b.box_prior.mean &&
          a.box_prior.strength == b.box_prior.strength && a.box_prior.upsilon == b.box_prior.upsilon &&
@@ -245,6 +265,7 @@ AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosterior
     for (const std::size_t other : members[k]) add_columns(b.confusion, other, new_class, J, columns);
     append_columns(columns, result.confusion);
   }
+  result.alike.clear();
   if (result.has_existence) fit_recall_prior(result);
   return result;
 }
@@ -322,6 +343,7 @@ AnnotatorPosteriors aligned_with(const AnnotatorPosteriors& posteriors, const Cr
     result.annotators[k].name = crowd.annotators[k].name;
     append_columns(columns, result.confusion);
   }
+  result.alike = renumbered(posteriors.alike, partner);
   return result;
 }
 

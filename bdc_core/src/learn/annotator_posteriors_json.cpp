@@ -88,7 +88,7 @@ class Place {
   }
   [[nodiscard]] std::size_t index(std::size_t size) const {
     if (!value_.is_number_unsigned() || value_.get<std::uint64_t>() >= size) {
-      fail("an index into classes, 0 to " + std::to_string(size) + " (exclusive)");
+      fail("an index, 0 to " + std::to_string(size) + " (exclusive)");
     }
     return value_.get<std::size_t>();
   }
@@ -207,6 +207,20 @@ void read_priors(const Place& root, AnnotatorPosteriors& result) {
   }
 }
 
+/// [[annotator, annotator, share of errors in common]], annotators by their place in the list.
+std::vector<Dependence::Pair> read_alike(const Place& list, std::size_t annotators) {
+  std::vector<Dependence::Pair> out;
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    const Place pair = list.element(n);
+    if (!pair.is_triple()) pair.fail("[annotator, annotator, share]");
+    const std::size_t first = pair.element(0).index(annotators), second = pair.element(1).index(annotators);
+    const double share = pair.element(2).positive();
+    if (first >= second || share > 1) pair.fail("two annotators in the order of the list and a share of at most 1");
+    out.push_back({static_cast<std::int32_t>(first), static_cast<std::int32_t>(second), share});
+  }
+  return out;
+}
+
 /// Whoever learns annotators writes such files.
 std::string known_profile(const Place& place) {
   std::vector<std::string> known;
@@ -284,7 +298,13 @@ void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& p)
   for (const ClassRecord& c : p.classes) classes.push_back({{"id", id_to_json(c.id)}, {"name", c.name}});
   const auto text = [](const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); };
   out << "{\n\"format\": \"" << kFormat << "\",\n\"version\": " << kVersion << ",\n\"profile\": " << text(p.profile)
-      << ",\n\"priors\": " << text(priors) << ",\n\"classes\": " << text(classes) << ",\n\"annotators\": [";
+      << ",\n\"priors\": " << text(priors) << ",\n\"classes\": " << text(classes);
+  if (!p.alike.empty()) {
+    json alike = json::array();
+    for (const Dependence::Pair& pair : p.alike) alike.push_back({pair.first, pair.second, pair.share});
+    out << ",\n\"alike\": " << text(alike);
+  }
+  out << ",\n\"annotators\": [";
   const std::size_t J = p.classes.size();
   for (std::size_t k = 0; k < p.annotators.size(); ++k) {
     const AnnotatorEvidence& e = p.annotators[k];
@@ -385,6 +405,7 @@ AnnotatorPosteriors read_annotator_posteriors(std::istream& in, const std::strin
     result.annotators.push_back(std::move(raw[k].evidence));
     raw[k] = {};
   }
+  if (place.has("alike")) result.alike = read_alike(place.member("alike"), result.annotators.size());
   return result;
 }
 

@@ -67,6 +67,31 @@ TEST(AnnotatorPosteriors, AFileHoldsEverything) {
   EXPECT_EQ(written(q), written(read_back(written(q))));
 }
 
+TEST(AnnotatorPosteriors, WhoErrsAlikeComesBackFromTheFileInTheCrowdsOrderAndNotFromAMerge) {
+  const RandomCrowd data(5, 10, 4, 3);
+  bdc::AnnotatorPosteriors p = learnt(data);
+  p.alike = {{0, 2, 0.5}, {1, 3, 0.25}};
+  const bdc::AnnotatorPosteriors q = read_back(written(p));
+  ASSERT_EQ(q.alike.size(), 2U);
+  EXPECT_EQ(q.alike[1].first, 1);
+  EXPECT_EQ(q.alike[1].second, 3);
+  EXPECT_EQ(q.alike[1].share, 0.25);
+  bdc::CrowdData turned = data.crowd;
+  std::reverse(turned.annotators.begin(), turned.annotators.end());
+  turned.annotators.pop_back();  // the first one is not in this crowd
+  const auto aligned = aligned_with(q, turned).alike;
+  ASSERT_EQ(aligned.size(), 1U);
+  EXPECT_EQ(aligned[0].first, 0);
+  EXPECT_EQ(aligned[0].second, 2);
+  EXPECT_EQ(aligned[0].share, 0.25);
+  EXPECT_TRUE(merge(q, q).alike.empty());
+  for (const char* bad : {"[[0, 4, 0.5]]", "[[2, 0, 0.5]]", "[[0, 1, 1.5]]", "[[0, 1]]", "[7]", "7"}) {
+    json file = json::parse(written(p));
+    file["alike"] = json::parse(bad);
+    EXPECT_THROW((void)read_back(file.dump()), bdc::DataError) << bad;
+  }
+}
+
 TEST(AnnotatorPosteriors, AHandWrittenFileIsRead) {
   const bdc::AnnotatorPosteriors p =
       bdc::read_annotator_posteriors(std::string(BDC_TEST_DATA "/bdc_core/data/annotators/annotators.json"));

@@ -8,6 +8,7 @@
 #include "bdc/crowd/crowd_data.h"
 #include "bdc/learn/bdc/box_error.h"
 #include "bdc/learn/bdc/confusion.h"
+#include "bdc/learn/dependence.h"
 
 namespace bdc {
 
@@ -53,6 +54,7 @@ struct AnnotatorPosteriors {
   std::vector<ClassRecord> classes;
   std::vector<AnnotatorEvidence> annotators;
   ConfusionColumns confusion;  ///< expected counts per (annotator, true class, given class), prior not included
+  std::vector<Dependence::Pair> alike;  ///< who errs alike, of one project: no sums, so a merge leaves them out
 
   // Inspection. k is an index into annotators.
   [[nodiscard]] BoxPosterior box(std::size_t k) const;

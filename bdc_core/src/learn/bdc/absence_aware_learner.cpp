@@ -211,8 +211,12 @@ FitResult AbsenceAwareLearner::fit(const FitInput& input) {
         "nearly all who can be compared err alike, as people do who copy from each other: their agreement proves "
         "little, and nobody independent is there to set them right");
   }
-  if (!fit.dependence.pairs.empty()) result.dependence = std::move(fit.dependence);
   result.posteriors = absence_aware::to_posteriors(*input.crowd, std::move(fit.evidence));
+  for (const Dependence::Pair& pair : fit.dependence.pairs) {
+    const bool of_people = static_cast<std::size_t>(pair.second) < input.crowd->annotators.size();
+    if (of_people) result.posteriors->alike.push_back(pair);
+  }
+  if (!fit.dependence.pairs.empty()) result.dependence = std::move(fit.dependence);
   return result;
 }
 

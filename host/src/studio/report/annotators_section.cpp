@@ -23,54 +23,60 @@ bool knows_boxes(const AnnotatorPosteriors& p) {
 
 struct Column {
   std::string name, hint;
-  int decimals = 3;
 };
 
 std::vector<Column> columns_of(const AnnotatorPosteriors& p, bool measured) {
   const BoxErrorNames box = box_error_names(p.profile);
-  std::vector<Column> out = {{"images", "images seen", 0}, {"boxes", "boxes drawn", 0}};
-  out.push_back({"quality", "recall × class accuracy / (1 + spurious boxes per image)"});
+  const bool classes = p.classes.size() > 1;
+  std::vector<Column> out = {{"images", "images seen"}, {"boxes", "boxes drawn"}};
+  out.push_back({"quality", classes ? "recall × class accuracy / (1 + spurious boxes per image)"
+                                    : "recall / (1 + spurious boxes per image)"});
   if (p.has_existence) {
-    out.push_back({"recall", "share of the objects shown to them that they drew"});
-    out.push_back({"spurious", "boxes per image where nothing is"});
+    out.push_back({"recall", "share of the objects shown to them that they drew in place"});
+    out.push_back({"spurious", "boxes where nothing is, per image in which anybody drew something"});
   }
-  out.push_back({"accuracy", "probability that the class is right"});
+  if (classes) out.push_back({"accuracy", "probability that the class is right, over the classes shown to them"});
   if (knows_boxes(p)) {
     for (std::size_t i = 0; i < 4; ++i) out.push_back({box.heading[i], "mean box error, " + box.unit[i]});
     const std::string unit = box.unit[0] == box.unit[2] ? box.unit[0] : "over position and size";
     out.push_back({"box σ", "typical deviation of a box coordinate, bias taken out, " + unit});
-    out.push_back({"precision", "1 / σ²", 1});
   }
   if (measured) {
     const std::string how = "a box with an IoU of " + brief(kTied) + " or more with a true object counts as its";
-    out.push_back({"true objects", "true objects in the images seen", 0});
+    out.push_back({"true objects", "true objects in the images seen"});
     out.push_back({"true recall", "share of the true objects that were drawn; " + how});
-    out.push_back({"true accuracy", "share of the objects drawn that got the true class; " + how});
+    if (classes) out.push_back({"true accuracy", "share of the objects drawn that got the true class; " + how});
     out.push_back({"true σ", "deviation of an edge from the true one, in box sizes; " + how});
   }
   return out;
 }
 
-std::vector<double> numbers_of(const AnnotatorPosteriors& p, std::size_t k, const MeasuredAnnotator* measured) {
-  const double noise = box_noise(p, k);
-  std::vector<double> out = {std::round(p.annotators[k].images), std::round(p.annotators[k].annotations),
-                             annotator_quality(p, k)};
-  if (p.has_existence) {
-    out.push_back(p.mean_recall(k));
-    out.push_back(p.mean_spurious_per_image(k));
-  }
-  out.push_back(p.accuracy(k));
+/// A figure's cell has its interval below, or "not known" where the labels do not tell.
+std::string cell(double value, int decimals) {
+  return "<td class=\"n\">" + in_column(value, decimals) + "</td>";
+}
+
+std::string cell(const Figure& f, int decimals) {
+  if (!f.determined) return "<td class=\"n note\">not known</td>";
+  return "<td class=\"n\">" + in_column(f.mean, decimals) + "<small>" + in_column(f.low, decimals) + " – " +
+         in_column(f.high, decimals) + "</small></td>";
+}
+
+std::string cells_of(const AnnotatorPosteriors& p, std::size_t k, const MeasuredAnnotator* measured) {
+  std::string out = cell(std::round(p.annotators[k].images), 0) + cell(std::round(p.annotators[k].annotations), 0) +
+                    cell(quality_figure(p, k), 2);
+  if (p.has_existence) out += cell(recall_figure(p, k), 2) + cell(spurious_figure(p, k), 2);
+  if (p.classes.size() > 1) out += cell(accuracy_figure(p, k), 2);
   if (knows_boxes(p)) {
-    for (const double bias : p.box(k).mean) out.push_back(bias);
-    out.push_back(noise);
-    out.push_back(1 / (noise * noise));
+    for (const Figure& bias : bias_figures(p, k)) out += cell(bias, 3);
+    out += cell(box_noise_figure(p, k), 3);
   }
   if (measured != nullptr) {
     const double unknown = std::nan("");
-    out.push_back(static_cast<double>(measured->objects));
-    out.push_back(measured->objects > 0 ? measured->recall() : unknown);
-    out.push_back(measured->found > 0 ? measured->accuracy() : unknown);
-    out.push_back(measured->found > 1 ? measured->box_noise() : unknown);
+    out += cell(static_cast<double>(measured->objects), 0);
+    out += cell(measured->objects > 0 ? measured->recall() : unknown, 2);
+    if (p.classes.size() > 1) out += cell(measured->found > 0 ? measured->accuracy() : unknown, 2);
+    out += cell(measured->found > 1 ? measured->box_noise() : unknown, 3);
   }
   return out;
 }
@@ -144,7 +150,7 @@ std::string overview(const AnnotatorPosteriors& p, const std::vector<std::size_t
                       {0, most_spurious * 1.05}, {0, 1}) +
            "</div>";
   }
-  if (knows_boxes(p)) {
+  if (knows_boxes(p) && p.classes.size() > 1) {
     out += "<div class=\"card\">" +
            svg_points("Who knows classes, who draws well", "box σ", "class accuracy", boxes, {0, most_noise * 1.05},
                       {0, 1}) +
@@ -164,18 +170,19 @@ std::string introduction(const ReportData& data, const std::vector<std::size_t>&
   std::string out =
       counted(order.size(), "annotator") +
       (ranked || order.size() < 2 ? ", best first" : ", in the order of the labels, as their quality is the same") +
-      "; what is said about them was learnt without the truth (profile " + isolated(p.profile) +
-      (data.learnt_by.empty() ? "" : ", by " + isolated(data.learnt_by)) + ").";
+      "; below each figure is the interval that holds it with a probability of 90 %. All of it was learnt without the "
+      "truth (profile " +
+      isolated(p.profile) + (data.learnt_by.empty() ? "" : ", by " + isolated(data.learnt_by)) + ").";
   if (order.size() < p.annotators.size()) {
-    out += " Too little is known about " + std::to_string(p.annotators.size() - order.size()) +
-           " more, so they are left out.";
+    out +=
+        " The labels do not tell how good " + std::to_string(p.annotators.size() - order.size()) +
+        " more are: nothing was there to find in the images they saw, or nobody to compare them with. They stand last.";
   }
   if (order.size() > kMostRows) out += " The table holds the first " + std::to_string(kMostRows) + ".";
   const auto few =
       std::count_if(order.begin(), order.end(), [&](std::size_t k) { return p.annotators[k].annotations < kFewBoxes; });
   if (few > 0) {
-    out += " Grey: hardly any evidence (fewer than " + brief(kFewBoxes) +
-           " boxes); the figures are mostly what was assumed at the start.";
+    out += " Grey: hardly any evidence (fewer than " + brief(kFewBoxes) + " boxes); the intervals are wide.";
   }
   return out;
 }
@@ -234,17 +241,21 @@ std::string annotators_section(const ReportData& data, const AnnotatorClusters& 
     out += "<th scope=\"col\" class=\"n\" title=\"" + escape_html(c.hint) + "\">" + escape_html(c.name) + "</th>";
   }
   out += "</tr></thead><tbody>";
+  const auto add_row = [&](std::size_t k, const std::string& group, bool grey) {
+    out += "<tr data-k=\"" + std::to_string(k) + (grey ? "\" class=\"note" : "") + "\"><td>" +
+           isolated(annotator_name(p.annotators[k])) + "</td><td>" + group + "</td>" +
+           cells_of(p, k, measured.empty() ? nullptr : &measured[k]) + "</tr>";
+  };
   for (const std::size_t k : order) {
     const auto g = static_cast<std::size_t>(clusters.cluster[k]);
-    const bool few = p.annotators[k].annotations < kFewBoxes;
-    out += "<tr data-k=\"" + std::to_string(k) + (few ? "\" class=\"note" : "") + "\"><td>" +
-           isolated(annotator_name(p.annotators[k])) + "</td><td><span class=\"s" + std::to_string(g % 8) +
-           "\"><i></i>" + cluster_name(g) + "</span></td>";
-    const auto numbers = numbers_of(p, k, measured.empty() ? nullptr : &measured[k]);
-    for (std::size_t n = 0; n < numbers.size(); ++n) {
-      out += "<td class=\"n\">" + in_column(numbers[n], columns[n].decimals) + "</td>";
-    }
-    out += "</tr>";
+    add_row(k, "<span class=\"s" + std::to_string(g % 8) + "\"><i></i>" + cluster_name(g) + "</span>",
+            p.annotators[k].annotations < kFewBoxes);
+  }
+  std::size_t rows = order.size();
+  for (std::size_t k = 0; k < p.annotators.size() && rows < kMostRows; ++k) {
+    if (clusters.cluster[k] != AnnotatorClusters::none) continue;
+    add_row(k, "–", true);
+    ++rows;
   }
   out +=
       "</tbody></table></div><div class=\"js\" id=\"one\"><h3>One annotator: <select id=\"who\"></select></h3>"

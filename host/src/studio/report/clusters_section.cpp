@@ -67,7 +67,7 @@ std::string introduction(const AnnotatorPosteriors& p, const AnnotatorClusters& 
   if (p.has_existence) made_of = {"recall", "spurious rate"};
   if (p.classes.size() > 1) made_of.push_back("class accuracy");
   if (learner_traits(p.profile).knows_boxes || made_of.empty()) made_of.push_back("box noise");
-  std::string out = "Annotators who err alike, found by k-means on ";
+  std::string out = "Annotators who are alike, found by k-means on ";
   for (std::size_t n = 0; n < made_of.size(); ++n) {
     out += n == 0 ? "" : n + 1 < made_of.size() ? ", " : " and ";
     out += made_of[n];
@@ -98,11 +98,12 @@ std::string clusters_section(const ReportData& data, const AnnotatorClusters& cl
                     "</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\">group</th>";
   std::vector<const char*> columns = {"annotators", "images", "boxes", "quality"};
   if (p.has_existence) columns.insert(columns.end(), {"recall", "spurious"});
-  columns.push_back("accuracy");
+  const bool classes = p.classes.size() > 1;
+  if (classes) columns.push_back("accuracy");
   const bool has_boxes = learner_traits(p.profile).knows_boxes;
   if (has_boxes) columns.push_back("box σ");
   for (const char* name : columns) out += std::string("<th scope=\"col\" class=\"n\">") + name + "</th>";
-  out += "<th scope=\"col\">most common confusions</th></tr></thead><tbody>";
+  out += (classes ? "<th scope=\"col\">most common confusions</th>" : "") + std::string("</tr></thead><tbody>");
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const ClusterSummary& s = groups[g];
     const bool all = g + 1 == groups.size();
@@ -113,10 +114,11 @@ std::string clusters_section(const ReportData& data, const AnnotatorClusters& cl
            "</td>" + cell(static_cast<double>(s.annotators), 0) + cell(s.images, 1) + cell(s.boxes, 1) +
            cell(s.quality, 3);
     if (p.has_existence) out += cell(s.recall, 3) + cell(s.spurious, 3);
-    out += cell(s.accuracy, 3) + (has_boxes ? cell(s.noise, 3) : "") + "<td>" + common_confusions(p, s) + "</td></tr>";
+    out += (classes ? cell(s.accuracy, 3) : "") + (has_boxes ? cell(s.noise, 3) : "") +
+           (classes ? "<td>" + common_confusions(p, s) + "</td></tr>" : "</tr>");
   }
   out += "</tbody></table></div>";
-  if (p.classes.size() > 1) {
+  if (classes) {
     out += "<h3>Confusion, log scale</h3><div class=\"cards js\">";
     for (std::size_t g = 0; g < clusters.k; ++g) {
       out += "<div class=\"card\"><h4>Group " + cluster_name(g) + "</h4><canvas class=\"confusion\" data-group=\"" +

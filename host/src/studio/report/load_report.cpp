@@ -18,6 +18,12 @@ namespace bdc::host {
 namespace fs = std::filesystem;
 namespace {
 
+/// The last part of a path: a page that is sent to others does not tell where its files were kept.
+std::string name_of_path(const fs::path& path) {
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
 void say(const ReportRequest& request, const std::string& text) {
   if (request.progress) request.progress(text);
 }
@@ -146,7 +152,9 @@ ReportData labels_report(const ReportRequest& request) {
   open_pictures(request, data);
   note_what_is_missing(data);
   data.title = "Labels of " + counted(data.crowd.annotators.size(), "annotator");
-  data.source = join(request.inputs);
+  std::vector<std::string> names;
+  for (const std::string& input : request.inputs) names.push_back(name_of_path(input));
+  data.source = join(names);
   return data;
 }
 
@@ -206,7 +214,7 @@ ReportData run_report(const ReportRequest& request) {
   std::vector<std::string> hooks;
   for (const auto& hook : config.value("hooks", Json::array())) hooks.push_back(hook.value("name", "?"));
   data.title = config.value("plugin", Json::object()).value("name", "") + (hooks.empty() ? "" : " with " + join(hooks));
-  data.source = run.string();
+  data.source = name_of_path(run);
   say(request, "opening the run's data");
   try {
     data.pictures = request.open_run(run.string(), data.crowd);
@@ -244,7 +252,7 @@ ReportData experiment_report(const ReportRequest& request) {
   data.title = data.experiment.contains("name") && data.experiment["name"].is_string()
                    ? data.experiment["name"].get<std::string>()
                    : "Experiment";
-  data.source = request.inputs[0];
+  data.source = name_of_path(request.inputs[0]);
   if (data.experiment["rows"].empty()) data.notes.push_back("The experiment's table has no rows yet.");
   return data;
 }

@@ -22,6 +22,8 @@
   SECTION(annotators, "annotators", "Annotators", const ReportData&, const AnnotatorClusters&)                          \
   /* means, confusions and box errors of the groups */                                                                  \
   SECTION(clusters, "groups", "Groups", const ReportData&, const AnnotatorClusters&)                                    \
+  /* who errs alike: communities and a heat map */                                                                      \
+  SECTION(dependence, "alike", "Who errs alike", const ReportData&)                                                     \
   /* images on which the annotators disagree most, with each method's consensus beside */                               \
   SECTION(gallery, "gallery", "Disagreement", const ReportData&, const ReportSettings&)                                 \
   /* what is worth another look, with all of it as a CSV file behind a link */                                          \

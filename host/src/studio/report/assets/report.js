@@ -299,6 +299,7 @@
   if (data.annotators) {
     const options = document.createDocumentFragment();
     for (const row of $('annotator-table').tBodies[0].rows) {
+      if (!data.annotators[row.dataset.k]) continue;  // nothing is known of them
       const option = document.createElement('option');
       option.value = row.dataset.k;
       option.textContent = data.annotators[row.dataset.k].n;
@@ -308,7 +309,7 @@
     $('who').addEventListener('change', (e) => choose(Number(e.target.value)));
     $('annotator-table').tBodies[0].addEventListener('click', (e) => {
       const row = e.target.closest('tr');
-      if (!row) return;
+      if (!row || !data.annotators[row.dataset.k]) return;
       choose(Number(row.dataset.k));
       $('one').scrollIntoView({behavior: 'smooth', block: 'nearest'});
     });
