@@ -201,9 +201,20 @@ std::vector<Workload> all_workloads() {
                       once.repeat = 1;
                       return method(o, "bdc", {{"profile", "absence_aware"}, {"max_rounds", "1"}}, once);
                     }});
+    list.push_back({prefix + "fit (absence_aware)", [o](const Settings& s) {
+                      Settings once = s;
+                      once.repeat = 1;
+                      return method(o, "bdc", {{"profile", "absence_aware"}}, once);
+                    }});
     list.push_back({prefix + "mv", [o](const Settings& s) { return method(o, "mv", {}, s); }});
     list.push_back({prefix + "earl", [o](const Settings& s) { return method(o, "wbf-earl", {}, s); }});
   }
+  list.push_back({"many-classes/fit (absence_aware)", [](const Settings& s) {
+                    SimulatedCrowdOptions o = preset("voc-mix", 200);
+                    o.classes = 1203;
+                    for (bdc::host::GroupSpec& group : o.groups) group.annotators = 1;
+                    return method(o, "bdc", {{"profile", "absence_aware"}}, s);
+                  }});
   list.push_back({"coco-eval/bbox", [](const Settings& s) { return coco_evaluation(5000, 80, 36000, 100, s); }});
   return list;
 }
@@ -286,7 +297,7 @@ void run_growth(const Settings& settings) {
       o = spread(preset("voc-mix", 2500), factor);
       annotators.push_back({25 * factor, [=] { return c.run(o); }});
       o = preset("voc-mix", 1250);
-      o.classes = 20 * factor;
+      o.classes = 80 * factor;
       classes.push_back({o.classes, [=] { return c.run(o); }});
     }
     print_growth((std::string(c.name) + ": images").c_str(), images);

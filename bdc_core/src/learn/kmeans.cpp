@@ -107,6 +107,22 @@ void sort_groups(Clustering& c) {
   for (auto& g : c.cluster) g = rank[static_cast<std::size_t>(g)];
 }
 
+/// Of more points the silhouette is that of a sample: it would cost their number squared.
+constexpr std::size_t kSilhouettePoints = 1000;
+
+/// At most `most` of 0 .. n-1, drawn without order; the same ones every time.
+std::vector<std::size_t> sample_of(std::size_t n, std::size_t most) {
+  std::vector<std::size_t> all(n);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  if (n <= most) return all;
+  Random random(n);
+  for (std::size_t i = 0; i < most; ++i) {
+    std::swap(all[i], all[i + static_cast<std::size_t>(random.below(static_cast<std::int64_t>(n - i)))]);
+  }
+  all.resize(most);
+  return all;
+}
+
 std::size_t distinct_points(Span<const double> points, std::size_t dims, std::size_t enough) {
   std::set<std::vector<double>> seen;
   for (std::size_t i = 0; i < points.size() / dims && seen.size() < enough; ++i) {
@@ -135,14 +151,16 @@ Clustering kmeans(Span<const double> points, std::size_t dims, std::size_t k, st
 double mean_silhouette(Span<const double> points, std::size_t dims, const Clustering& clustering) {
   const std::size_t n = count_points(points, dims);
   if (clustering.k < 2) return 0;
+  const std::vector<std::size_t> sample = sample_of(n, kSilhouettePoints);
   std::vector<double> size(clustering.k, 0.0);
-  for (const auto c : clustering.cluster) size[static_cast<std::size_t>(c)] += 1;
+  for (const std::size_t i : sample) size[static_cast<std::size_t>(clustering.cluster[i])] += 1;
   double total = 0;
-  for (std::size_t i = 0; i < n; ++i) {
+  std::vector<double> distance(clustering.k);
+  for (const std::size_t i : sample) {
     const auto own = static_cast<std::size_t>(clustering.cluster[i]);
     if (size[own] < 2) continue;
-    std::vector<double> distance(clustering.k, 0.0);
-    for (std::size_t j = 0; j < n; ++j) {
+    std::fill(distance.begin(), distance.end(), 0.0);
+    for (const std::size_t j : sample) {
       distance[static_cast<std::size_t>(clustering.cluster[j])] +=
           std::sqrt(squared_distance(points.data() + i * dims, points.data() + j * dims, dims));
     }
@@ -151,9 +169,9 @@ double mean_silhouette(Span<const double> points, std::size_t dims, const Cluste
       if (c != own && size[c] > 0) other = std::min(other, distance[c] / size[c]);
     }
     const double inside = distance[own] / (size[own] - 1), larger = std::max(inside, other);
-    if (larger > 0) total += (other - inside) / larger;
+    if (larger > 0 && std::isfinite(other)) total += (other - inside) / larger;
   }
-  return total / static_cast<double>(n);
+  return total / static_cast<double>(sample.size());
 }
 
 }  // namespace bdc

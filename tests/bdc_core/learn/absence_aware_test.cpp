@@ -196,6 +196,64 @@ TEST_P(RandomCrowds, NoUpdateLowersTheBound) {
 
 INSTANTIATE_TEST_SUITE_P(AbsenceAware, RandomCrowds, ::testing::Range(0U, 50U));
 
+class ManyClasses : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(ManyClasses, NoUpdateLowersTheBoundAndThreadsDoNotShow) {
+  const unsigned seed = GetParam();
+  const std::size_t classes = 33 + 40 * (seed % 4), images = 12 + 6 * (seed % 3);
+  const Scene scene = make_scene(seed, images, classes, random_skills(seed, 3 + seed % 5), seed % 3 == 0 ? 0.5 : 1.0);
+  const Predictions* predictions = seed % 2 == 0 ? &scene.predictions : nullptr;
+  AbsenceAwareOptions options;
+  options.max_rounds = 8;
+  options.tolerance = 0;
+  options.threads = 1;
+  double last = -std::numeric_limits<double>::infinity();
+  options.observer = [&](AbsenceAwareUpdate update, double bound) {
+    if (update == AbsenceAwareUpdate::dependence) last = -std::numeric_limits<double>::infinity();
+    EXPECT_GE(bound, last - 1e-9 * std::abs(bound)) << "update " << static_cast<int>(update) << ", seed " << seed;
+    last = bound;
+  };
+  const AbsenceAwareResult one = run_absence_aware(scene.crowd, predictions, options);
+  expect_sane(one, images);
+  options.observer = nullptr;
+  options.threads = 3;
+  const AbsenceAwareResult three = run_absence_aware(scene.crowd, predictions, options);
+  EXPECT_EQ(one.bound, three.bound);
+  EXPECT_EQ(one.targets.class_probs, three.targets.class_probs);
+  EXPECT_EQ(one.evidence.confusion.value, three.evidence.confusion.value);
+}
+
+INSTANTIATE_TEST_SUITE_P(AbsenceAware, ManyClasses, ::testing::Range(0U, 12U));
+
+TEST(AbsenceAware, OfManyClassesOnlyThoseThatSomebodyGaveToAnOverlappingBoxAreProbable) {
+  CrowdData crowd = empty_crowd(2, 3, 500);
+  const auto draw = [&](std::int32_t image, std::int32_t annotator, std::int32_t label, double x) {
+    bdc::Annotation a;
+    a.box = {x, 100, x + 80, 180};
+    a.image = image;
+    a.annotator = annotator;
+    a.label = label;
+    crowd.annotations.push_back(a);
+  };
+  for (std::int32_t image = 0; image < 2; ++image) {
+    for (std::int32_t k = 0; k < 3; ++k) {
+      draw(image, k, k == 2 ? 401 : 400, 100 + k);
+      draw(image, k, 7, 400 + k);
+    }
+  }
+  crowd.finalize();
+  const AbsenceAwareResult r = run_absence_aware(crowd, nullptr);
+  ASSERT_EQ(r.targets.box.size(), 4U);
+  for (std::size_t n = 0; n < 4; ++n) {
+    const bool left = r.targets.box[n].x1 < 300;
+    EXPECT_EQ(r.targets.label(n), left ? 400 : 7);
+    for (std::size_t j = 0; j < 500; ++j) {
+      const bool given = left ? j == 400 || j == 401 : j == 7;
+      EXPECT_EQ(r.targets.class_prob(n, j) > 0, given) << j;
+    }
+  }
+}
+
 TEST(AbsenceAware, FindsTheObjectsTheirClassesAndTheirBoxes) {
   const Scene scene = make_scene(3, 200, 5, std::vector<Skill>(7), 1.0);
   const AbsenceAwareResult r = run_absence_aware(scene.crowd, nullptr);

@@ -49,6 +49,24 @@ TEST(KMeans, SilhouetteIsThatOfTheDefinition) {
   EXPECT_NEAR(c.silhouette, (10.0 / 12 + 8.0 / 10 + 5.0 / 9 + 9.0 / 13) / 4, 1e-12);
 }
 
+TEST(KMeans, SilhouetteOfVeryManyPointsIsNearThatOfAll) {
+  const auto points = blobs({{0, 0}, {4, 0}}, 1500, 5);
+  const Clustering c = kmeans(points, 2, 2, 1, 1);
+  const std::size_t n = points.size() / 2;
+  double total = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double sum[2] = {0, 0}, count[2] = {0, 0};
+    for (std::size_t j = 0; j < n; ++j) {
+      sum[c.cluster[j]] += std::hypot(points[2 * i] - points[2 * j], points[2 * i + 1] - points[2 * j + 1]);
+      count[c.cluster[j]] += 1;
+    }
+    const auto own = c.cluster[i];
+    const double a = sum[own] / (count[own] - 1), b = sum[1 - own] / count[1 - own];
+    total += (b - a) / std::max(a, b);
+  }
+  EXPECT_NEAR(c.silhouette, total / static_cast<double>(n), 0.02);
+}
+
 TEST(KMeans, TheNumberOfGroupsWithTheLargestSilhouetteIsChosen) {
   EXPECT_EQ(choose_clusters(blobs({{0, 0}, {10, 0}, {5, 8}, {20, 20}}, 15, 1), 2).k, 4u);
   EXPECT_EQ(choose_clusters(blobs({{0, 0}, {10, 0}}, 15, 1), 2).k, 2u);

@@ -25,6 +25,7 @@ struct Clustering {
 
 /// Mean over the points of (b - a) / max(a, b): a is the mean distance to the others of the own group, b the mean
 /// distance to the nearest other group; 0 for a point alone in its group. Near 1: groups far apart; 0 for one group.
+/// Of more than 1,000 points a sample of 1,000 is looked at.
 [[nodiscard]] double mean_silhouette(Span<const double> points, std::size_t dims, const Clustering& clustering);
 
 /// kmeans for k = 2 .. max_k, and the one with the largest mean silhouette (of equal ones the smallest k). A single

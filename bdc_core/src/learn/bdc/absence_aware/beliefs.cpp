@@ -125,7 +125,7 @@ void update_beliefs(AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& ev
   absence_aware::set_object_rates(evidence.rate_images, beliefs.priors);
   absence_aware::set_source_posteriors(evidence, beliefs);
   const absence_aware::ConfusionCells cells = absence_aware::cells_of(evidence.confusion);
-  absence_aware::fit_confusion_priors(beliefs.log_confusion, cells, beliefs, threads);
+  absence_aware::fit_confusion_priors(beliefs.log_confusion, cells, beliefs, false, threads);
   absence_aware::set_confusion_posteriors(cells, beliefs, threads);
 }
 

@@ -302,8 +302,12 @@ bool is_huge(const ConfusionColumns& counts) {
   return counts.value.size() > 10'000'000;
 }
 
+bool is_large(const ConfusionCells& counts) {
+  return counts.count.size() > 200'000;
+}
+
 void fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs,
-                          int threads) {
+                          bool scale, int threads) {
   if (beliefs.classes < 2) return;
   const std::size_t S = beliefs.source.size();
   constexpr int iterations = 2, steps = 3;
@@ -330,7 +334,7 @@ void fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells&
     }
     if (beliefs.classes > 2) fit_shares(cells, by_label, shares, beliefs, threads);
   }
-  scale_strengths(columns, cells, shares, beliefs, threads);
+  if (scale) scale_strengths(columns, cells, shares, beliefs, threads);
 }
 
 void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs, int threads) {

@@ -17,6 +17,17 @@ struct ItemClasses {
 
   ItemClasses(const Problem& problem, const std::vector<ImageState>& state, std::size_t J)
       : real(problem.items.size(), 0.0), candidate(problem.items.size(), 0), begin(1, 0) {
+    std::size_t candidates = 0, classes_above_0 = 0;
+    for (const ImageState& image : state) {
+      if (image.blank) continue;
+      candidates += image.candidates.size();
+      for (const Candidate& c : image.candidates) {
+        for (const float p : c.class_probs) classes_above_0 += p > 0 ? 1 : 0;
+      }
+    }
+    begin.reserve(candidates + 1);
+    true_class.reserve(classes_above_0);
+    probability.reserve(classes_above_0);
     for (std::size_t i = 0; i < state.size(); ++i) {
       if (state[i].blank) continue;
       const std::size_t first = problem.item_begin[i];

@@ -17,9 +17,13 @@ void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBel
 /// So many that boxes and sources take turns once a round only, and neighbours are found anew rather than kept.
 [[nodiscard]] bool is_huge(const ConfusionColumns& counts);
 
-/// Fits every source's and the shared part of the confusion prior. cells: counts of the columns.
+/// So many counts that the confusion priors are fitted once a round, to save time.
+[[nodiscard]] bool is_large(const ConfusionCells& counts);
+
+/// Fits every source's and the shared part of the confusion prior. cells: counts of the columns. scale: also the common
+/// scale of all strengths, which the single fits approach slowly.
 void fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs,
-                          int threads);
+                          bool scale, int threads);
 
 /// Sets E[ln pi] of the columns of beliefs.log_confusion from their counts, and the divergences.
 void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs, int threads);
