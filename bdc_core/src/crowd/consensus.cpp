@@ -63,8 +63,8 @@ void write_as_crowd(const Targets& targets, const CrowdData& data, const std::st
   add_measure_losses(targets, report, false);
 }
 
-void write_yolo(const Targets& targets, const CrowdData& data, const std::string& path, const ConsensusOptions& options,
-                WriteReport& report) {
+void write_labels_folder(const Targets& targets, const CrowdData& data, const std::string& path, bool scores,
+                         WriteReport& report) {
   const std::vector<std::string> names = label_names(data);
   AtomicFolder folder(path);
   const std::string labels = join(folder.path(), "labels");
@@ -82,7 +82,7 @@ void write_yolo(const Targets& targets, const CrowdData& data, const std::string
         text += ' ';
         append_shortest_decimal(text, value);
       }
-      if (options.scores) {
+      if (scores) {
         text += ' ';
         append_shortest_decimal(text, targets.score[n]);
       }
@@ -91,8 +91,18 @@ void write_yolo(const Targets& targets, const CrowdData& data, const std::string
     write_text_file(join(labels, names[i] + ".txt"), text);
   }
   add_loss(report, "boxes of images without a size", targets_without_size(targets, data));
-  add_measure_losses(targets, report, options.scores);
+  add_measure_losses(targets, report, scores);
   folder.commit();
+}
+
+void write_yolo(const Targets& targets, const CrowdData& data, const std::string& path, const ConsensusOptions&,
+                WriteReport& report) {
+  write_labels_folder(targets, data, path, false, report);
+}
+
+void write_yolo_scores(const Targets& targets, const CrowdData& data, const std::string& path, const ConsensusOptions&,
+                       WriteReport& report) {
+  write_labels_folder(targets, data, path, true, report);
 }
 
 void write_voc(const Targets& targets, const CrowdData& data, const std::string& path, const ConsensusOptions&,
@@ -225,6 +235,7 @@ constexpr ConsensusFormat table[] = {
     {"cvat", "CVAT for images 1.1, one XML file to upload to the task", write_cvat},
     {"label-studio", "Label Studio's JSON, tasks with predictions to import", write_label_studio},
     {"yolo", "a folder with labels/ and classes.txt", write_yolo},
+    {"yolo-scores", "the same with the score as a sixth column, as detectors write it", write_yolo_scores},
     {"voc", "a folder with Annotations/ of Pascal VOC XML", write_voc},
 };
 

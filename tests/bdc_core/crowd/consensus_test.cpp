@@ -113,9 +113,7 @@ TEST(Consensus, CvatGetsAutomaticBoxesWithTheirScores) {
 
 TEST(Consensus, YoloHasScoresOnRequest) {
   const TemporaryFolder folder;
-  ConsensusOptions options = format("yolo");
-  options.scores = true;
-  static_cast<void>(write_consensus(consensus(), labels(), folder / "out", options));
+  static_cast<void>(write_consensus(consensus(), labels(), folder / "out", format("yolo-scores")));
   EXPECT_EQ(read_file(folder / "out/labels/a.txt"), "0 0.10125 0.3 0.1025 0.2 0.9\n1 0.5 0.5 1 1 0.25\n");
   EXPECT_EQ(read_file(folder / "out/labels/empty.txt"), "");
 }
@@ -138,7 +136,7 @@ TEST(Consensus, ThresholdsCountWhatTheyCut) {
 TEST(Consensus, AnUnknownFormatIsRefused) {
   const TemporaryFolder folder;
   const std::string error = error_of([&] { write_consensus(consensus(), labels(), folder / "out", format("xml")); });
-  EXPECT_NE(error.find("known: coco, crowd, cvat, label-studio, yolo, voc"), std::string::npos) << error;
+  EXPECT_NE(error.find("known: coco, crowd, cvat, label-studio, yolo, yolo-scores, voc"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -13,7 +13,6 @@ namespace bdc {
 /// How a consensus goes back to where people label.
 struct ConsensusOptions {
   std::string format = "coco";        ///< a name of consensus_formats()
-  bool scores = false;                ///< yolo: the score as a sixth column, which training programs do not expect
   std::string model_version = "bdc";  ///< label-studio: what made the predictions
   /// label-studio: the names of the control and the object tag, and the member of `data` with the picture.
   std::string from_name = "label", to_name = "image", data_key = "image";

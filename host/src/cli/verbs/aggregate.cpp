@@ -324,7 +324,8 @@ void add_aggregate(Command& program) {
       .type_name("NAME=VALUE")
       .repeated();
   verb.add_option("-o,--output", flags->output, "write the consensus here").type_name("PATH");
-  verb.add_option("--output-format", flags->consensus.format, "coco, crowd, cvat, label-studio, yolo or voc")
+  verb.add_option("--output-format", flags->consensus.format,
+                  "coco, crowd, cvat, label-studio, yolo, yolo-scores or voc")
       .type_name("NAME")
       .show_default()
       .check([](const std::string& name) {
@@ -336,7 +337,6 @@ void add_aggregate(Command& program) {
   verb.add_option("--min-existence", flags->min_existence, "write only objects that are real with this probability")
       .range(0.0, 1.0);
   verb.add_option("--min-score", flags->min_score, "write only objects with at least this score").range(0.0, 1.0);
-  verb.add_flag("--with-scores", flags->consensus.scores, "yolo: write the score as a sixth column");
   verb.add_option("--annotators", flags->annotators, "write what was learnt about the annotators here")
       .type_name("FILE");
   verb.add_option("--predictions", flags->predictions, "a detector's results on the same images").type_name("FILE");
