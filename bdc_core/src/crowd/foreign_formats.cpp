@@ -62,8 +62,6 @@ constexpr Foreign table[] = {
      "a project of the VGG Image Annotator (VIA); in VIA choose Annotation > Export as COCO"},
     {[](const Start& s) { return s.is_json() && s.has("\"regions\"") && s.has("\"file_attributes\""); },
      "annotations of the VGG Image Annotator (VIA); in VIA choose Annotation > Export as COCO"},
-    {[](const Start& s) { return s.first == '{' && s.has("\"shapes\"") && s.has("\"imagePath\""); },
-     "labels of LabelMe; convert them to COCO or VOC with LabelMe's own scripts (labelme2coco, labelme2voc)"},
     {[](const Start& s) {
        return s.is_json() && (s.has("\"visitedFrames\"") || s.has("\"tagColors\"") || s.has("\"securityToken\""));
      },
@@ -72,10 +70,6 @@ constexpr Foreign table[] = {
      "Apple's CreateML; export as COCO or Pascal VOC instead"},
     {[](const Start& s) { return s.is_json() && s.has("\"source-ref\""); },
      "a SageMaker Ground Truth manifest; convert it to COCO first"},
-    {[](const Start& s) {
-       return s.first == '{' && s.has("\"categories\"") && (s.has("\"items\"") || s.has("\"media_type\""));
-     },
-     "Datumaro's JSON; `datum convert -f coco` turns it into COCO"},
     {[](const Start& s) { return s.is_json() && s.has("\"samples\"") && s.has("\"filepath\""); },
      "a FiftyOne dataset; export it from FiftyOne as COCODetectionDataset"},
     {[](const Start& s) { return s.first == '{' && s.has("\"classTitle\""); },
@@ -86,8 +80,6 @@ constexpr Foreign table[] = {
     {[](const Start& s) { return s.first == '{' && s.has("\"bounding_box\""); },
      "JSON of V7 Darwin; export as COCO or CVAT instead"},
     // Tables
-    {[](const Start& s) { return s.line_has("imageid") && s.line_has("labelname") && s.line_has("xmin"); },
-     "a table of OpenImages; convert it to COCO first"},
     {[](const Start& s) { return s.line_has("region_shape_attributes"); },
      "a table of the VGG Image Annotator (VIA); in VIA choose Annotation > Export as COCO"},
     {[](const Start& s) { return s.line_has("xmin") && s.line_has("ymin") && s.line_has(","); },

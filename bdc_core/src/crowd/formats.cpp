@@ -16,9 +16,12 @@
 // Detection asks in this order.
 #define BDC_FORMATS(X) \
   X(sim)               \
+  X(labelme)           \
+  X(datumaro)          \
   X(crowd_json)        \
   X(coco)              \
   X(vindr)             \
+  X(csv_table)         \
   X(cvat)              \
   X(voc)               \
   X(label_studio)      \

@@ -189,6 +189,16 @@ std::vector<AnnotatorFiles> label_tree(const std::string& folder, const std::vec
   return LabelTree(folder, context).divide(found_below(folder, files));
 }
 
+void add_folder_name_loss(const CrowdData& data, WriteReport& report) {
+  std::set<std::string> folders;
+  for (const Assignment& a : data.assignments) {
+    folders.insert(data.annotators[static_cast<std::size_t>(a.annotator)].id.text);
+  }
+  if (folders.empty() || !std::all_of(folders.begin(), folders.end(), is_structure)) return;
+  add_loss(report, "annotators named like folders of a data set (labels, train, test), who read back as one",
+           folders.size());
+}
+
 bool is_no_label_file(const std::string& path) {
   const std::string stem = file_stem(path);
   if (is_reserved_label_name(stem)) return true;

@@ -25,6 +25,10 @@ struct AnnotatorFiles {
 [[nodiscard]] std::vector<AnnotatorFiles> label_tree(const std::string& folder, const std::vector<std::string>& files,
                                                      ReadContext& context);
 
+/// For writers with a folder per annotator: annotators who are all named like folders of a data set (labels, train,
+/// test) read back as one.
+void add_folder_name_loss(const CrowdData& data, WriteReport& report);
+
 /// Text files that lie beside labels and hold none: classes.txt, train.txt, README.roboflow.txt, LICENSE.txt, ...
 [[nodiscard]] bool is_no_label_file(const std::string& path);
 

@@ -296,5 +296,20 @@ TEST(SeveralFiles, AFolderOfTwoFormatsIsRefusedUnlessOneIsNamed) {
   EXPECT_EQ(read_crowd({folder / "set"}, options).annotations.size(), 1U);
 }
 
+TEST(SeveralFiles, AnnotatorsNamedLikeSplitsAreALossOfFoldersAndListed) {
+  CrowdData data;
+  data.images = {{{"1", true}, "a.jpg", 90, 80}};
+  data.classes = {{{"0", true}, "car"}};
+  data.annotators = {{{"train", false}, ""}, {{"test", false}, ""}};
+  data.assignments = {{0, 0}, {0, 1}};
+  data.assignments_known = true;
+  data.finalize();
+  const TemporaryFolder folder;
+  EXPECT_NE(write_crowd(data, folder / "out", "yolo").text().find("2 annotators named like folders of a data set"),
+            std::string::npos);
+  EXPECT_EQ(write_crowd(data, folder / "voc", "voc").text().find("named like folders"), std::string::npos)
+      << "VOC files name their annotator";
+}
+
 }  // namespace
 }  // namespace bdc::test

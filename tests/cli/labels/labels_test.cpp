@@ -490,4 +490,19 @@ TEST_F(Labels, WhatWasTakenWhereFilesLeaveAChoiceIsToldOnce) {
   EXPECT_NE(chosen.err.find("expected assignee, file, folder or key"), std::string::npos) << chosen.err;
 }
 
+TEST_F(Labels, TheConsensusGoesBackInTheFormatOfALabellingProgram) {
+  const auto outcome = host({"aggregate", "crowd.json", "-o", "out.xml", "--output-format", "cvat", "--min-existence",
+                             "0.5", "--min-score", "0.01"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("cut: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("with an existence below 0.5 (--min-existence)"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("note: the format cvat cannot hold"), std::string::npos) << outcome.err;
+  EXPECT_EQ(host({"validate", "out.xml"}).exit_code, 0);
+  EXPECT_EQ(host({"aggregate", "crowd.json", "-o", "x", "--output-format", "word"}).exit_code, 2);
+  EXPECT_EQ(host({"aggregate", "crowd.json", "-m", "mv", "-o", "x.json", "--min-existence", "0.5"}).exit_code, 4);
+  EXPECT_FALSE(fs::exists(folder.path() / "x.json"));
+  EXPECT_EQ(host({"aggregate", "crowd.json", "-q", "-o", "labels", "--output-format", "yolo"}).exit_code, 0);
+  EXPECT_EQ(host({"validate", "labels"}).exit_code, 0);
+}
+
 }  // namespace

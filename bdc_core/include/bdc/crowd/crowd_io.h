@@ -34,6 +34,7 @@ struct ReadOptions {
   AnnotatorFrom annotator_from = AnnotatorFrom::automatic;
   std::string annotator_key;       ///< the member of COCO's annotations that names the annotator; empty: found
   std::string split;               ///< "train", "val" or "test": only that part of data that are divided; empty: all
+  std::string columns;             ///< the format "csv": image=TITLE,class=TITLE,x1=TITLE,...; empty: by common titles
   bool voc_one_based = false;      ///< Pascal VOC pixels count from 1, last one included (VOC's own files)
   bool shapes_to_boxes = false;    ///< polygons, masks and the like become the upright boxes around them; else left out
   ProblemLog* problems = nullptr;  ///< lenient reading; null: the first error throws DataError

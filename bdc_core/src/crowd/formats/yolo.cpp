@@ -314,13 +314,7 @@ void write_yolo(const CrowdData& data, const std::string& path, WriteReport& rep
     });
   }
   add_loss(report, "boxes of images without a size", sizeless);
-  const bool looks_like_one_annotator =
-      std::count(made.begin(), made.end(), 1) == 1 &&
-      std::any_of(data.assignments.begin(), data.assignments.end(), [&](const Assignment& a) {
-        return data.annotators[static_cast<std::size_t>(a.annotator)].id.text == "labels";
-      });
-  add_loss(report, "annotator named \"labels\" (a lone folder of that name is taken for its parent's labels)",
-           looks_like_one_annotator ? 1 : 0);
+  add_folder_name_loss(data, report);
   add_guessed_assignment_loss(data, report);
   add_annotator_losses(data, false, false, report);
   add_class_id_losses(data, 0, report);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
@@ -7,6 +8,7 @@
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "bdc/crowd/coco.h"
+#include "bdc/crowd/consensus.h"
 #include "bdc/learn/learners.h"
 #include "bdc/metrics/aggregation_ap.h"
 #include "bdc/metrics/agreement.h"
@@ -25,6 +27,8 @@ struct Flags {
   std::vector<std::string> labels;
   std::string method = "bdc", predictions, prior, output, annotators, truth;
   std::vector<std::string> options;
+  ConsensusOptions consensus;
+  double min_existence = 0, min_score = 0;
   int threads = 0;
   bool quiet = false, json = false, list = false, force = false;
 };
@@ -116,6 +120,23 @@ FitInput input_for(const Work& work, const Flags& flags, const std::string& labe
 
 std::string percent(double share) {
   return share < 0 || std::isnan(share) ? "-" : fixed(100 * share, 1);
+}
+
+/// Writes what is strong enough of the consensus, and says what was cut and what the format cannot hold.
+void write_output(const Flags& flags, const Targets& targets, const Work& work) {
+  ConsensusOptions options = flags.consensus;
+  if (flags.labels.size() == 1) use_names_of_export(flags.labels[0], options);
+  const bool cuts = flags.min_existence > 0 || flags.min_score > 0;
+  ConsensusCut cut;
+  const Targets kept = cuts ? strong_targets(targets, flags.min_existence, flags.min_score, &cut) : Targets();
+  const WriteReport report = write_consensus(cuts ? kept : targets, work.crowd, flags.output, options);
+  if (cuts) {
+    std::cerr << "written: " << cut.kept << " of " << counted(targets.box.size(), "object")
+              << "; cut: " << cut.below_existence << " with an existence below " << flags.min_existence
+              << " (--min-existence), " << cut.below_score << " with a score below " << flags.min_score
+              << " (--min-score)\n";
+  }
+  if (!report.losses.empty()) std::cerr << "note: the format " << options.format << " cannot hold\n" << report.text();
 }
 
 /// Every method, with every choice of the option it is compared by, judged against the truth.
@@ -264,7 +285,7 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
     throw UserError(ExitCode::usage, "--annotators: the method '" + flags.method +
                                          "' learns nothing about annotators; use --method bdc");
   }
-  if (!flags.output.empty()) write_targets(result.targets, work.crowd, flags.output);
+  if (!flags.output.empty()) write_output(flags, result.targets, work);
   if (!flags.annotators.empty()) {
     AtomicFile out(flags.annotators);
     write_annotator_posteriors(out.stream(), *result.posteriors);
@@ -302,7 +323,20 @@ void add_aggregate(Command& program) {
   verb.add_option("--option", flags->options, "a setting of the method; may be repeated")
       .type_name("NAME=VALUE")
       .repeated();
-  verb.add_option("-o,--output", flags->output, "write the consensus here (COCO JSON)").type_name("FILE");
+  verb.add_option("-o,--output", flags->output, "write the consensus here").type_name("PATH");
+  verb.add_option("--output-format", flags->consensus.format,
+                  "coco, crowd, cvat, label-studio, yolo, yolo-scores or voc")
+      .type_name("NAME")
+      .show_default()
+      .check([](const std::string& name) {
+        std::vector<std::string> names;
+        for (const ConsensusFormatInfo& format : consensus_formats()) names.push_back(format.name);
+        const bool known = std::find(names.begin(), names.end(), name) != names.end();
+        return known ? std::string() : "expected one of " + join(names) + ", found '" + printable(name) + "'";
+      });
+  verb.add_option("--min-existence", flags->min_existence, "write only objects that are real with this probability")
+      .range(0.0, 1.0);
+  verb.add_option("--min-score", flags->min_score, "write only objects with at least this score").range(0.0, 1.0);
   verb.add_option("--annotators", flags->annotators, "write what was learnt about the annotators here")
       .type_name("FILE");
   verb.add_option("--predictions", flags->predictions, "a detector's results on the same images").type_name("FILE");
@@ -316,8 +350,7 @@ void add_aggregate(Command& program) {
   const auto reading = add_label_options(verb);
   verb.footer(
       "Example:\n"
-      "  bdc-host aggregate crowd.json -o consensus.json --annotators annotators.json\n"
-      "  bdc-host aggregate crowd.json --method all --truth truth.json");
+      "  bdc-host aggregate crowd.json -o consensus.xml --output-format cvat --min-existence 0.5");
   verb.run([=] { return aggregate(*flags, *reading); });
 }
 

@@ -1,0 +1,212 @@
+// Datumaro's JSON: {"categories": {"label": {"labels": [{"name"}]}}, "items": [{"id", "annotations", "image"}]}. A file
+// holds the boxes of one annotator, who saw all its items; classes are numbers into the list of labels.
+#include "base/files.h"
+#include "bdc/base/error.h"
+#include "bdc/base/json_stream.h"
+#include "bdc/base/text.h"
+#include "crowd/box_around.h"
+#include "crowd/coco_record.h"
+#include "crowd/format.h"
+#include "crowd/json_records.h"
+
+namespace bdc {
+namespace {
+
+struct Drawn {
+  Box box;
+  std::int64_t label = -1;
+  RecordPlace place;
+};
+
+class DatumaroReader {
+ public:
+  DatumaroReader(JsonReader& json, ReadContext& context) : json_(json), context_(context), builder_(context.builder) {}
+
+  void read() {
+    builder_.begin_file(json_.name());
+    annotator_ = builder_.mention_annotator(RecordId::untyped(context_.source_annotator()), "", builder_.place(0));
+    builder_.assignments_are_known();
+    bool has_items = false, has_labels = false;
+    json_.begin_object();
+    while (json_.next_member()) {
+      if (json_.key() == "items") {
+        has_items = true;
+        for_each_record(json_, builder_.problems(), [this] { item(); });
+      } else if (json_.key() == "categories") {
+        json_.begin_object();
+        while (json_.next_member()) {
+          if (json_.key() != "label") {
+            json_.skip();
+            continue;
+          }
+          has_labels = true;
+          labels();
+        }
+      } else {
+        json_.skip();
+      }
+    }
+    json_.finish();
+    if (!has_items || !has_labels) {
+      json_.fail_value(std::string("expected ") + (has_items ? "categories.label" : "items") + ", found none");
+    }
+  }
+
+ private:
+  void labels() {
+    json_.begin_object();
+    while (json_.next_member()) {
+      if (json_.key() != "labels") {
+        json_.skip();
+        continue;
+      }
+      json_.begin_array();
+      for (std::int64_t number = 0; json_.next_element(); ++number) {
+        static_cast<void>(json_.peek());
+        const RecordPlace place = builder_.place(json_.line(), "labels", json_.index());
+        std::string name;
+        json_.begin_object();
+        while (json_.next_member()) {
+          if (json_.key() == "name") {
+            name = read_optional_string(json_);
+          } else {
+            json_.skip();
+          }
+        }
+        if (name.empty()) json_.fail_value("expected the member \"name\", found none");
+        builder_.define_class(RecordId::integer(number), name, place);
+      }
+    }
+  }
+
+  void item() {
+    static_cast<void>(json_.peek());
+    const RecordPlace place = builder_.place(json_.line(), "items", json_.index());
+    std::string id, file;
+    std::int64_t width = 0, height = 0;
+    std::vector<Drawn> drawn;
+    json_.begin_object();
+    while (json_.next_member()) {
+      const std::string_view key = json_.key();
+      if (key == "id") {
+        id = read_optional_string(json_);
+      } else if (key == "annotations") {
+        for_each_record(json_, builder_.problems(), [&] { annotation(drawn); });
+      } else if ((key == "image" || key == "media") && json_.peek() == JsonReader::Type::object) {
+        json_.begin_object();
+        while (json_.next_member()) {
+          if (json_.key() == "path") {
+            file = read_optional_string(json_);
+          } else if (json_.key() == "size" && json_.peek() == JsonReader::Type::array) {
+            std::vector<double> size;  // height, width
+            read_numbers(json_, size, 4);
+            if (size.size() >= 2 && size[0] >= 0 && size[1] >= 0 && size[0] < 1e9 && size[1] < 1e9) {
+              height = static_cast<std::int64_t>(size[0]);
+              width = static_cast<std::int64_t>(size[1]);
+            }
+          } else {
+            json_.skip();
+          }
+        }
+      } else {
+        json_.skip();
+      }
+    }
+    if (id.empty()) json_.fail_value("expected the member \"id\", found none");
+    const std::int32_t image = builder_.mention_image(RecordId::string(id), file, place);
+    builder_.set_image_size(image, width, height, place);
+    builder_.add_assignment(image, annotator_, place);
+    for (const Drawn& one : drawn) {
+      builder_.add_box(image, builder_.label(RecordId::integer(one.label), "label_id", one.place), annotator_, one.box,
+                       one.place);
+    }
+  }
+
+  void annotation(std::vector<Drawn>& out) {
+    static_cast<void>(json_.peek());
+    Drawn drawn;
+    drawn.place = builder_.place(json_.line(), "annotations", json_.index());
+    std::string type;
+    std::vector<double> numbers, points;
+    json_.begin_object();
+    while (json_.next_member()) {
+      const std::string_view key = json_.key();
+      if (key == "type") {
+        type = read_optional_string(json_);
+      } else if (key == "label_id") {
+        drawn.label = json_.peek() == JsonReader::Type::null ? (json_.null(), -1) : json_.integer();
+      } else if (key == "bbox") {
+        read_numbers(json_, numbers, 4);
+      } else if (key == "points") {
+        read_numbers(json_, points, 1000000);
+      } else {
+        json_.skip();
+      }
+    }
+    if (type == "label" || type == "caption") return;  // said of the image, not drawn
+    if (drawn.label < 0) json_.fail_value("expected the member \"label_id\" with a number from 0, found none");
+    if (type == "bbox") {
+      if (numbers.size() != 4) {
+        json_.fail_value("expected a bbox of 4 numbers [x, y, width, height], found " + std::to_string(numbers.size()));
+      }
+      drawn.box = {numbers[0], numbers[1], numbers[0] + numbers[2], numbers[1] + numbers[3]};
+      out.push_back(drawn);
+      return;
+    }
+    BoxAround around;
+    for (std::size_t n = 0; n + 1 < points.size(); n += 2) around.add(points[n], points[n + 1]);
+    const std::string what = "an annotation of type " + in_quotes(type);
+    const bool is_area = type == "polygon" || type == "polyline";
+    if (!is_area || !around.box()) {
+      context_.leave_shape(drawn.place, what);
+    } else if (context_.takes_shape(drawn.place, what)) {
+      drawn.box = *around.box();
+      out.push_back(drawn);
+    }
+  }
+
+  JsonReader& json_;
+  ReadContext& context_;
+  CrowdBuilder& builder_;
+  std::int32_t annotator_ = 0;
+};
+
+void parse_datumaro(std::istream& in, const std::string& name, ReadContext& context) {
+  JsonReader json(in, name);
+  DatumaroReader(json, context).read();
+}
+
+void read_datumaro(const std::string& path, ReadContext& context) {
+  read_one_file(path, context, parse_datumaro);
+}
+
+/// An object with "categories" as an object, or "items" as a list.
+bool looks_like_datumaro(const std::string& path) {
+  return probe_json(path, [](JsonReader& json) {
+    if (json.peek() != JsonReader::Type::object) return false;
+    json.begin_object();
+    while (json.next_member()) {
+      if (json.key() == "categories" && json.peek() == JsonReader::Type::object) return true;
+      if (json.key() == "items" && json.peek() == JsonReader::Type::array) return true;
+      if (json.key() == "images" || json.key() == "annotations") return false;
+      json.skip();
+    }
+    return false;
+  });
+}
+
+}  // namespace
+
+CrowdFormat datumaro_format() {
+  return {"datumaro",
+          "Datumaro's JSON, one file per annotator",
+          looks_like_datumaro,
+          parse_datumaro,
+          read_datumaro,
+          nullptr,
+          nullptr,
+          false,
+          true};
+}
+
+}  // namespace bdc

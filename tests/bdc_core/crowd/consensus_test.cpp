@@ -1,0 +1,143 @@
+// A consensus in the formats of labelling programs: read back by our own readers, and held against the documented
+// schema.
+#include "bdc/crowd/consensus.h"
+
+#include <nlohmann/json.hpp>
+
+#include "bdc_core/crowd/io_support.h"
+
+namespace bdc::test {
+namespace {
+
+using nlohmann::json;
+
+CrowdData labels() {
+  CrowdData data;
+  data.images = {
+      {{"4", true}, "a.jpg", 200, 100}, {{"7", true}, "dir/b & c.jpg", 64, 48}, {{"9", true}, "empty.jpg", 10, 10}};
+  data.classes = {{{"1", true}, "car"}, {{"2", true}, "traffic <light>"}};
+  data.finalize();
+  return data;
+}
+
+Targets consensus() {
+  Targets targets;
+  targets.num_classes = 2;
+  targets.box = {{10, 20, 30.5, 40}, {0, 0, 200, 100}, {1.25, 2.5, 60, 47}};
+  targets.hard_label = {0, 1, 1};
+  targets.weight = {1, 1, 1};
+  targets.score = {0.9, 0.25, 0.5};
+  targets.existence = {0.95, 0.4, 0.7};
+  targets.begin = {0, 2, 3, 3};
+  return targets;
+}
+
+ConsensusOptions format(const std::string& name) {
+  ConsensusOptions options;
+  options.format = name;
+  return options;
+}
+
+TEST(Consensus, EveryFormatReadsBackWithTheSameBoxesClassesAndImages) {
+  const CrowdData data = labels();
+  const Targets targets = consensus();
+  const std::pair<const char*, double> formats[] = {{"coco", 0}, {"crowd", 0}, {"cvat", 0}, {"yolo", 1e-9}, {"voc", 0}};
+  for (const auto& [name, tolerance] : formats) {
+    const TemporaryFolder folder;
+    const bool is_folder = std::string(name) == "yolo" || std::string(name) == "voc";
+    const std::string path = folder / (is_folder ? "out" : std::string(name) == "cvat" ? "out.xml" : "out.json");
+    static_cast<void>(write_consensus(targets, data, path, format(name)));
+    const CrowdData back = read_crowd({path});
+    ASSERT_EQ(back.images.size(), 3U) << name;
+    ASSERT_EQ(back.annotations.size(), 3U) << name;
+    EXPECT_EQ(back.annotators.size(), 1U) << name;
+    std::map<std::string, std::vector<std::pair<std::string, Box>>> found;
+    for (const Annotation& a : back.annotations) {
+      found[back.images[static_cast<std::size_t>(a.image)].file].push_back(
+          {back.classes[static_cast<std::size_t>(a.label)].name, a.box});
+    }
+    ASSERT_EQ(found["a.jpg"].size(), 2U) << name;
+    ASSERT_EQ(found["dir/b & c.jpg"].size(), 1U) << name;
+    EXPECT_EQ(found["a.jpg"][0].first, "car") << name;
+    EXPECT_EQ(found["dir/b & c.jpg"][0].first, "traffic <light>") << name;
+    EXPECT_NEAR(found["a.jpg"][0].second.x2, 30.5, tolerance) << name;
+    EXPECT_NEAR(found["dir/b & c.jpg"][0].second.y1, 2.5, tolerance) << name;
+  }
+}
+
+TEST(Consensus, LabelStudioGetsTasksWithPredictionsUnderTheNamesOfTheExport) {
+  const TemporaryFolder folder;
+  const std::string project =
+      folder.write("export.json",
+                   R"([{"id": 4, "annotations": [{"completed_by": 1, "result": [{"from_name": "tag", "to_name": "photo",
+      "type": "rectanglelabels"}]}], "data": {"picture": "a.jpg"}}])");
+  ConsensusOptions options = format("label-studio");
+  use_names_of_export(project, options);
+  EXPECT_EQ(options.from_name, "tag");
+  EXPECT_EQ(options.to_name, "photo");
+  EXPECT_EQ(options.data_key, "picture");
+  static_cast<void>(write_consensus(consensus(), labels(), folder / "out.json", options));
+  const json tasks = json::parse(read_file(folder / "out.json"));
+  ASSERT_EQ(tasks.size(), 3U);
+  EXPECT_EQ(tasks[0]["id"], 4);
+  EXPECT_EQ(tasks[0]["data"]["picture"], "a.jpg");
+  ASSERT_EQ(tasks[0]["predictions"].size(), 1U);
+  const json& prediction = tasks[0]["predictions"][0];
+  EXPECT_EQ(prediction["model_version"], "bdc");
+  EXPECT_NEAR(prediction["score"].get<double>(), (0.9 + 0.25) / 2, 1e-12);
+  const json& result = prediction["result"][0];
+  EXPECT_EQ(result["from_name"], "tag");
+  EXPECT_EQ(result["to_name"], "photo");
+  EXPECT_EQ(result["type"], "rectanglelabels");
+  EXPECT_EQ(result["original_width"], 200);
+  EXPECT_EQ(result["score"], 0.9);
+  EXPECT_NEAR(result["value"]["x"].get<double>(), 5, 1e-12);
+  EXPECT_NEAR(result["value"]["height"].get<double>(), 20, 1e-12);
+  EXPECT_EQ(result["value"]["rectanglelabels"], json::array({"car"}));
+  EXPECT_TRUE(tasks[2]["predictions"][0]["result"].empty());
+  EXPECT_EQ(read_crowd({folder / "out.json"}).annotations.size(), 0U) << "predictions are nobody's annotations";
+}
+
+TEST(Consensus, CvatGetsAutomaticBoxesWithTheirScores) {
+  const TemporaryFolder folder;
+  const WriteReport report = write_consensus(consensus(), labels(), folder / "out.xml", format("cvat"));
+  const std::string text = read_file(folder / "out.xml");
+  EXPECT_NE(text.find("<image id=\"7\" name=\"dir/b &amp; c.jpg\" width=\"64\" height=\"48\">"), std::string::npos);
+  EXPECT_NE(text.find("source=\"auto\" occluded=\"0\" xtl=\"10\" ytl=\"20\" xbr=\"30.5\" ybr=\"40\" z_order=\"0\">"
+                      "<attribute name=\"score\">0.9</attribute></box>"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(report.text().find("3 weights and class probabilities"), std::string::npos) << report.text();
+  EXPECT_EQ(report.text().find("scores"), std::string::npos) << report.text();
+}
+
+TEST(Consensus, YoloHasScoresOnRequest) {
+  const TemporaryFolder folder;
+  static_cast<void>(write_consensus(consensus(), labels(), folder / "out", format("yolo-scores")));
+  EXPECT_EQ(read_file(folder / "out/labels/a.txt"), "0 0.10125 0.3 0.1025 0.2 0.9\n1 0.5 0.5 1 1 0.25\n");
+  EXPECT_EQ(read_file(folder / "out/labels/empty.txt"), "");
+}
+
+TEST(Consensus, ThresholdsCountWhatTheyCut) {
+  ConsensusCut cut;
+  const Targets strong = strong_targets(consensus(), 0.5, 0.6, &cut);
+  EXPECT_EQ(cut.below_existence, 1U);
+  EXPECT_EQ(cut.below_score, 1U);
+  EXPECT_EQ(cut.kept, 1U);
+  ASSERT_EQ(strong.box.size(), 1U);
+  EXPECT_EQ(strong.begin, (std::vector<std::size_t>{0, 1, 1, 1}));
+  EXPECT_EQ(strong.existence, (std::vector<double>{0.95}));
+  Targets without = consensus();
+  without.existence.clear();
+  EXPECT_NE(error_of([&] { static_cast<void>(strong_targets(without, 0.5, 0, nullptr)); }).find("how probable"),
+            std::string::npos);
+}
+
+TEST(Consensus, AnUnknownFormatIsRefused) {
+  const TemporaryFolder folder;
+  const std::string error = error_of([&] { write_consensus(consensus(), labels(), folder / "out", format("xml")); });
+  EXPECT_NE(error.find("known: coco, crowd, cvat, label-studio, yolo, yolo-scores, voc"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace bdc::test
