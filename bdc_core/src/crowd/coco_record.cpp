@@ -31,6 +31,24 @@ void read_numbers(JsonReader& json, std::vector<double>& out, std::size_t limit)
   }
 }
 
+namespace {
+
+/// A number or a string; whatever else stands there is no id and is passed over.
+std::optional<RecordId> read_own_id(JsonReader& json) {
+  const JsonReader::Type type = json.peek();
+  if (type != JsonReader::Type::number && type != JsonReader::Type::string) {
+    json.skip();
+    return std::nullopt;
+  }
+  try {
+    return read_id(json);
+  } catch (const JsonValueError&) {
+    return std::nullopt;  // the value itself has been read
+  }
+}
+
+}  // namespace
+
 std::optional<RecordId> read_optional_id(JsonReader& json) {
   const JsonReader::Type type = json.peek();
   if (type == JsonReader::Type::object) {
@@ -47,32 +65,10 @@ std::optional<RecordId> read_optional_id(JsonReader& json) {
     }
     return id ? id : email;
   }
-  if (type != JsonReader::Type::number && type != JsonReader::Type::string) {
-    json.skip();
-    return std::nullopt;
-  }
-  try {
-    return read_id(json);
-  } catch (const JsonValueError&) {
-    return std::nullopt;  // the value itself has been read
-  }
+  return read_own_id(json);
 }
 
 namespace {
-
-/// An annotation's own id. Nothing refers to it, so one that is no id is passed over.
-std::optional<RecordId> read_own_id(JsonReader& json) {
-  const JsonReader::Type type = json.peek();
-  if (type != JsonReader::Type::number && type != JsonReader::Type::string) {
-    json.skip();
-    return std::nullopt;
-  }
-  try {
-    return read_id(json);
-  } catch (const JsonValueError&) {
-    return std::nullopt;  // the value itself has been read
-  }
-}
 
 /// COCO's own members of an annotation that bdc has no use for.
 bool is_plain_member(std::string_view key) {
