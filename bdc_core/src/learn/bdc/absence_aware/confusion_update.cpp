@@ -302,8 +302,8 @@ bool is_huge(const ConfusionColumns& counts) {
   return counts.value.size() > 10'000'000;
 }
 
-bool is_large(const ConfusionCells& counts) {
-  return counts.count.size() > 200'000;
+bool is_large(const ConfusionCells& counts, std::size_t classes) {
+  return counts.count.size() + classes * classes > 200'000;
 }
 
 void fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs,

@@ -233,7 +233,7 @@ class Fit {
     set_object_rates(evidence.rate_images, beliefs_.priors);
     const ConfusionCells cells =
         count_labels(problem_, state_, beliefs_.log_confusion, has_prior_ ? &prior_cells_ : nullptr, options_.threads);
-    if (first_of_round || !is_large(cells)) {
+    if (first_of_round || !is_large(cells, beliefs_.classes)) {
       fit_confusion_priors(beliefs_.log_confusion, cells, beliefs_, first_of_round && settled_, options_.threads);
     }
     set_confusion_posteriors(cells, beliefs_, options_.threads);

@@ -17,8 +17,8 @@ void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBel
 /// So many that boxes and sources take turns once a round only, and neighbours are found anew rather than kept.
 [[nodiscard]] bool is_huge(const ConfusionColumns& counts);
 
-/// So many counts that the confusion priors are fitted once a round, to save time.
-[[nodiscard]] bool is_large(const ConfusionCells& counts);
+/// So many counts and shares that the confusion priors are fitted once a round, to save time.
+[[nodiscard]] bool is_large(const ConfusionCells& counts, std::size_t classes);
 
 /// Fits every source's and the shared part of the confusion prior. cells: counts of the columns. scale: also the common
 /// scale of all strengths, which the single fits approach slowly.
