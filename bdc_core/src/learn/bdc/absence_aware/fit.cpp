@@ -83,7 +83,6 @@ class Fit {
       update_noise_shape();
       bound = pass_over_boxes();
       const double change = round == 1 ? 1.0 : (bound - before) / std::max(kSmallBound, std::abs(bound));
-      settled_ = round > kIndependentRounds && !weighed && change < kSettled;
       result.bound.push_back(bound);
       result.rounds = round;
       before = bound;
@@ -105,8 +104,6 @@ class Fit {
   static constexpr int kCycles = 4;  ///< updates of sources and boxes between two looks at the partition, at most
   /// Cycles end when the bound rises by less than this times what ends the fit.
   static constexpr double kSlightGain = 1;
-  /// A round that raises the bound by less than this share of it leaves the partition nearly as it is.
-  static constexpr double kSettled = 1e-4;
 
   /// Updates all boxes; the bound after it.
   double pass_over_boxes() {
@@ -234,7 +231,7 @@ class Fit {
     const ConfusionCells cells =
         count_labels(problem_, state_, beliefs_.log_confusion, has_prior_ ? &prior_cells_ : nullptr, options_.threads);
     if (first_of_round || !is_large(cells, beliefs_.classes)) {
-      fit_confusion_priors(beliefs_.log_confusion, cells, beliefs_, first_of_round && settled_, options_.threads);
+      fit_confusion_priors(beliefs_.log_confusion, cells, beliefs_, first_of_round, options_.threads);
     }
     set_confusion_posteriors(cells, beliefs_, options_.threads);
     observe(AbsenceAwareUpdate::sources);
@@ -452,7 +449,6 @@ class Fit {
   std::vector<ImageState> state_;
   std::array<double, 2> power_step_{0.25, 0.25};
   double tail_step_ = 0.7;
-  bool settled_ = false;  ///< the last round hardly changed anything
 };
 
 }  // namespace
