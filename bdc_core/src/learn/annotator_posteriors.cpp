@@ -135,7 +135,6 @@ std::vector<std::size_t> partners(const AnnotatorPosteriors& posteriors, const C
 /// many objects.
 constexpr double kLeastPeople = 3, kLeastShown = 1, kLeastStrength = 2, kMostStrength = 30;
 
-/// The recall prior is no setting: merged files get their own.
 /// Pairs of those who are somebody's partner, numbered like these.
 std::vector<Dependence::Pair> renumbered(const std::vector<Dependence::Pair>& pairs,
                                          const std::vector<std::size_t>& partner) {
@@ -156,6 +155,7 @@ std::vector<Dependence::Pair> renumbered(const std::vector<Dependence::Pair>& pa
   return out;
 }
 
+/// The recall prior is no setting: merged files get their own.
 bool same_priors(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b) {
   return a.profile == b.profile && a.box_prior.mean == b.box_prior.mean &&
          a.box_prior.strength == b.box_prior.strength && a.box_prior.upsilon == b.box_prior.upsilon &&

@@ -48,7 +48,7 @@ struct SourceEvidence {
   double found_doubt = 0, missed_doubt = 0;
   double missed = 0;               ///< objects that were there and not drawn
   double spurious = 0;             ///< boxes drawn where nothing was
-  double boxes = 0;                ///< boxes that were objects; unlike found, images nobody else saw count too
+  double boxes = 0;                ///< boxes of objects that somebody else drew too
   std::array<double, 4> weight{};  ///< per edge: sum of the outlier weights of the boxes that were objects
   std::array<double, 4> error{};   ///< weighted sum of edge errors, in noise scales
   std::array<double, 4> square{};  ///< weighted sum of expected squared edge errors

@@ -6,7 +6,7 @@ namespace bdc::absence_aware {
 
 enum class ImagePass {
   first,      ///< neighbours, first partition, moves
-  partition,  ///< box posteriors and moves
+  partition,  ///< moves
   boxes,      ///< box posteriors only
 };
 
