@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "bdc/learn/annotator_figures.h"
 #include "bdc/learn/learners.h"
 #include "data/crowd_shapes.h"
 #include "library/dataset_pictures.h"
@@ -321,7 +322,7 @@ TEST(Annotators, WhoHasDrawnHardlyAnythingIsGrey) {
   EXPECT_TRUE(says(section, "by <bdi>bdc, run for this report</bdi>"));
 }
 
-TEST(Annotators, ThoseOfWhomNothingIsKnownAreNotCounted) {
+TEST(Annotators, ThoseOfWhomNothingIsKnownAreNotCountedAndStandLast) {
   ReportData data = shapes_report();
   for (const std::size_t k : {2U, 5U}) {
     AnnotatorEvidence& evidence = data.posteriors->annotators[k];
@@ -329,7 +330,36 @@ TEST(Annotators, ThoseOfWhomNothingIsKnownAreNotCounted) {
   }
   const std::string section = annotators_section(data, cluster_annotators(*data.posteriors));
   EXPECT_TRUE(says(section, "<p>10 annotators, best first"));
-  EXPECT_TRUE(says(section, "Too little is known about 2 more"));
+  EXPECT_TRUE(says(section, "The labels do not tell how good 2 more are"));
+  const auto row = [&](std::size_t k) { return section.find("<tr data-k=\"" + std::to_string(k) + "\""); };
+  for (const std::size_t known : {0U, 1U, 3U, 4U, 6U, 7U, 8U, 9U, 10U, 11U}) {
+    EXPECT_LT(row(known), row(2)) << known;
+    EXPECT_LT(row(known), row(5)) << known;
+  }
+  EXPECT_TRUE(says(section.substr(row(2)), "not known"));
+  EXPECT_FALSE(says(section.substr(0, row(2)), "not known"));
+}
+
+TEST(Annotators, EveryFigureHasItsInterval) {
+  const ReportData data = shapes_report();
+  const std::string section = annotators_section(data, cluster_annotators(*data.posteriors));
+  const Figure recall = recall_figure(*data.posteriors, 0);
+  EXPECT_TRUE(says(section, in_column(recall.mean, 2) + "<small>" + in_column(recall.low, 2) + " – " +
+                                in_column(recall.high, 2) + "</small>"));
+}
+
+TEST(Dependence, ShowsCommunitiesAndHowMuchTheirMembersHaveInCommon) {
+  ReportData data = shapes_report();
+  EXPECT_EQ(dependence_section(data), "") << "nobody errs alike";
+  data.posteriors->alike = {{1, 4, 0.5}, {4, 7, 0.25}, {2, 3, 0.75}};
+  data.posteriors->annotators[4].name = "<b>Eve</b>";
+  const std::string section = dependence_section(data);
+  EXPECT_TRUE(says(section, "<li>3 together: "));
+  EXPECT_TRUE(says(section, "<li>2 together: "));
+  EXPECT_LT(section.find("<li>3 together"), section.find("<li>2 together"));
+  EXPECT_EQ(count(section, "style=\"--share:0.5\">50</td>"), 2u) << "both ways";
+  EXPECT_EQ(count(section, "style=\"--share:"), 6u);
+  EXPECT_FALSE(says(section, "<b>Eve"));
 }
 
 TEST(Groups, ANumberThatWasAskedForIsNotCalledFound) {
