@@ -30,8 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       room.resize(static_cast<std::size_t>(layout.elements()) * element_size(layout.type));
       return room.data();
     });
-  } catch (const UserError& error) {
-    if (error.code() != ExitCode::data || std::string(error.what()).empty()) std::abort();
+  } catch (const bdc::UserError& error) {
+    if (error.code() != bdc::ExitCode::data || std::string(error.what()).empty()) std::abort();
   }
   return 0;
 }

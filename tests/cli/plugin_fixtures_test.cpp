@@ -119,6 +119,11 @@ TEST(Doctor, FindsADetectorThatIgnoresWeights) {
   expect_only("ignores_weights", "weight 0", "at weight 0 a target's class still has 100 % of its pull");
 }
 
+TEST(Doctor, PassesADetectorWhoseBoxLossIsAnAbsoluteDistance) {
+  const auto report = examine("l1_boxes", 0);
+  EXPECT_EQ(reason_of(report, "weight 0"), "pass: ") << report.dump(2);
+}
+
 TEST(Doctor, FindsADetectorThatIsNotDeterministic) {
   expect_only("non_deterministic", "deterministic", "two builds with the same seed differ in");
 }

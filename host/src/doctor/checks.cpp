@@ -207,8 +207,13 @@ void one_hot(Patient& p) {
   require(turn < 1e-4, "the losses agree but their gradients differ by " + sci(100 * turn) + " %");
 }
 
-/// How far the gradient moves when one target changes, with that target at weight `weight`.
-double sensitivity(Patient& p, double weight, bool change_class) {
+/// What changes when one target does.
+struct Shift {
+  double gradient = 0, loss = 0;
+};
+
+/// How far gradient and loss move when one target changes, with that target at weight `weight`.
+Shift sensitivity(Patient& p, double weight, bool change_class) {
   Targets before = p.targets();
   before.weights[2] = weight;
   Targets after = before;
@@ -222,14 +227,18 @@ double sensitivity(Patient& p, double weight, bool change_class) {
     after.boxes[2].slice(0, 2, 4) += margin;
   }
   const auto images = p.images(kBatch);
-  return distance(soft_pull(*p.detector, images, before).gradient, soft_pull(*p.detector, images, after).gradient);
+  const Pull a = soft_pull(*p.detector, images, before), b = soft_pull(*p.detector, images, after);
+  return {distance(a.gradient, b.gradient), std::fabs(a.loss - b.loss)};
 }
 
 void zero_weight(Patient& p) {
   for (const bool change_class : {true, false}) {
     const std::string what = change_class ? "class" : "box";
-    const double full = sensitivity(p, 1, change_class), none = sensitivity(p, 0, change_class);
-    require(full > 0, "even at weight 1 a target's " + what + " does not reach the gradient");
+    const Shift at_1 = sensitivity(p, 1, change_class), at_0 = sensitivity(p, 0, change_class);
+    // The gradient of an absolute distance stays as it is when a box moves a little; its loss does not.
+    const bool by_gradient = at_1.gradient > 0;
+    const double full = by_gradient ? at_1.gradient : at_1.loss, none = by_gradient ? at_0.gradient : at_0.loss;
+    require(full > 0, "even at weight 1 a target's " + what + " reaches neither the gradient nor the loss");
     require(none <= 0.05 * full,
             "at weight 0 a target's " + what + " still has " + fixed(100 * none / full, 0) + " % of its pull");
   }
