@@ -34,6 +34,7 @@ struct ReadContext {
   std::optional<ImageFolder> image_folder;  ///< options.image_folder
   std::vector<std::string> class_names;     ///< options.class_names or what lies in the data's folder
   bool class_names_known = false, class_names_used = false;
+  bool split_used = false;  ///< the data are divided, so that options.split means something
   /// Numbers that files give to images which are known by their names (CVAT); finish() decides whether to use them.
   std::vector<std::pair<std::int32_t, std::int64_t>> image_numbers;
   Pictures pictures;

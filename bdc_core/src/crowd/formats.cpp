@@ -363,6 +363,13 @@ CrowdData read_crowd(const std::vector<std::string>& given, const ReadOptions& o
     if (!context.sources_are_files) context.source = n;
     format.read(paths[n], context);
   }
+  if (!options.split.empty() && !context.split_used) {
+    throw DataError(
+        paths.front() +
+        ": expected data that are divided into splits (a data.yaml, or folders train/, valid/, test/), to read " +
+        in_quotes(options.split) + " of them; found labels of the format " + in_quotes(format.name) +
+        " without such a division: name the files of the split instead");
+  }
   return finish_reading(format, context, report);
 }
 

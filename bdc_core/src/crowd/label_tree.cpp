@@ -164,6 +164,7 @@ class LabelTree {
     }
     splits.erase("");
     if (splits.empty()) return;
+    context_.split_used = true;
     if (splits.count(wanted) == 0) {
       throw DataError(folder_ + ": expected the split " + in_quotes(wanted) + ", found " +
                       join({splits.begin(), splits.end()}));

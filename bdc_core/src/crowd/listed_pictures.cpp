@@ -48,6 +48,7 @@ class Lister {
   std::vector<ListedPicture> list(const DataYaml::Split& split) {
     const std::string where = file_ + ":" + std::to_string(split.line) + ": " + split.name;
     std::vector<ListedPicture> out;
+    repeated_ = 0;
     for (const std::string& place : split.places) {
       const fs::path found = resolve(place, where);
       if (is_folder(found.string())) {
@@ -61,6 +62,11 @@ class Lister {
         read_list(found, out);
       }
     }
+    if (repeated_ > 0) {
+      context_.note(file_ + ": " + counted(repeated_, "picture") + " of " + split.name +
+                    " stand in an earlier split, too, and are read once");
+    }
+    if (out.empty() && repeated_ > 0) return out;
     if (out.empty()) throw DataError(where + ": expected pictures, found none in " + printable(join(split.places)));
     const auto has_labels = [](const ListedPicture& p) { return is_regular_file(p.label_file); };
     const auto labelled = static_cast<std::size_t>(std::count_if(out.begin(), out.end(), has_labels));
@@ -154,7 +160,10 @@ class Lister {
   }
 
   void add(const fs::path& picture, std::vector<ListedPicture>& out) {
-    if (!seen_.insert(picture.string()).second) return;
+    if (!seen_.insert(picture.string()).second) {
+      ++repeated_;
+      return;
+    }
     out.push_back({picture.string(), label_file_of(picture)});
   }
 
@@ -163,6 +172,7 @@ class Lister {
   fs::path folder_;
   ReadContext& context_;
   std::set<std::string> seen_;
+  std::size_t repeated_ = 0;  ///< pictures that an earlier place has, too
 };
 
 }  // namespace
@@ -172,6 +182,7 @@ std::vector<ListedPicture> listed_pictures(const DataYaml& yaml, const std::stri
   if (yaml.splits.empty()) {
     throw DataError(file + ": expected \"train\", \"val\" or \"test\" with the places of pictures, found none of them");
   }
+  context.split_used = true;
   Lister lister(yaml, file, context);
   std::vector<ListedPicture> out;
   std::vector<std::string> names;

@@ -63,7 +63,10 @@ Figure spurious_figure(const AnnotatorPosteriors& p, std::size_t k) {
 Figure accuracy_figure(const AnnotatorPosteriors& p, std::size_t k) {
   const double mean = p.accuracy(k), count = class_counts(p, k);
   const double strength = p.accuracy_prior.a > 0 ? p.accuracy_prior.a + p.accuracy_prior.b : p.confusion_prior.diagonal;
-  return share(mean, mean * (1 - mean) / (strength + count + 1), p.classes.size() > 1 && count >= kLeastEvidence);
+  // A label that no other stands beside confirms itself. With existence, box errors are counted of shared boxes only.
+  const bool compared = !p.has_existence || p.annotators[k].box.count >= kLeastEvidence;
+  return share(mean, mean * (1 - mean) / (strength + count + 1),
+               p.classes.size() > 1 && count >= kLeastEvidence && compared);
 }
 
 std::array<Figure, 4> bias_figures(const AnnotatorPosteriors& p, std::size_t k) {

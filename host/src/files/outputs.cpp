@@ -52,7 +52,8 @@ void check_output_folder(const std::string& output) {
   }
 }
 
-void keep_others_files(const std::vector<std::string>& outputs, bool force) {
+void keep_others_files(const std::vector<std::string>& outputs, bool force,
+                       const std::function<bool(const std::string&)>& is_ours) {
   if (force) return;
   for (const std::string& output : outputs) {
     std::error_code ignored;
@@ -61,7 +62,7 @@ void keep_others_files(const std::vector<std::string>& outputs, bool force) {
     std::string start(512, '\0');
     in.read(start.data(), static_cast<std::streamsize>(start.size()));
     start.resize(static_cast<std::size_t>(in.gcount()));
-    const bool ours = start.find("\"written_by\":\"bdc\"") != std::string::npos ||
+    const bool ours = (is_ours && is_ours(output)) || start.find("\"written_by\":\"bdc\"") != std::string::npos ||
                       start.find("\"bdc_annotators\"") != std::string::npos;
     if (ours) continue;
     throw UserError(ExitCode::usage,

@@ -14,7 +14,9 @@ void check_outputs(const std::vector<std::string>& inputs, const std::vector<std
 
 /// Throws UserError (exit 2) when a file to write exists and does not begin like one that bdc writes, unless `force`.
 /// Empty names, pipes and devices are left out.
-void keep_others_files(const std::vector<std::string>& outputs, bool force);
+/// is_ours: a verb's own way to tell.
+void keep_others_files(const std::vector<std::string>& outputs, bool force,
+                       const std::function<bool(const std::string&)>& is_ours = nullptr);
 
 /// Those of the paths that are folders.
 [[nodiscard]] std::vector<std::string> folders_of(const std::vector<std::string>& paths);

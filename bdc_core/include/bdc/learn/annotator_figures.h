@@ -22,7 +22,7 @@ struct Figure {
 /// Boxes drawn where nothing is, per image in which anybody drew something.
 [[nodiscard]] Figure spurious_figure(const AnnotatorPosteriors& posteriors, std::size_t k);
 /// Share of right classes over the classes that the annotator was shown, as often as they came. Undetermined where
-/// nothing was drawn and where there is one class only.
+/// nothing was drawn that somebody else drew too, and where there is one class only.
 [[nodiscard]] Figure accuracy_figure(const AnnotatorPosteriors& posteriors, std::size_t k);
 /// Means of the four box errors.
 [[nodiscard]] std::array<Figure, 4> bias_figures(const AnnotatorPosteriors& posteriors, std::size_t k);

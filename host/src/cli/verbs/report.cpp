@@ -25,7 +25,7 @@ struct Flags {
   ReportRequest request;
   ReportSettings settings;
   std::string output, relabel_csv;
-  bool quiet = false;
+  bool quiet = false, force = false;
 };
 
 /// Whether a file is one that this verb has written earlier, by its first bytes.
@@ -42,9 +42,11 @@ void check_files(const Flags& flags, const ReadOptions& reading) {
                 {flags.request.annotators, flags.request.truth, flags.request.images, reading.image_folder});
   for (const auto& text : flags.request.consensus) inputs.push_back(consensus_file(text).file);
   for (const auto& file : files_of(reading)) inputs.push_back(file);
-  check_outputs(inputs, {flags.output, flags.relabel_csv}, [&](const std::string& file) {
+  const auto is_ours = [&](const std::string& file) {
     return begins_with(file, file == flags.output ? report_head() : relabel_csv({}, 0));
-  });
+  };
+  check_outputs(inputs, {flags.output, flags.relabel_csv}, is_ours);
+  keep_others_files({flags.output, flags.relabel_csv}, flags.force, is_ours);
 }
 
 /// The labels that a run was trained on, with their pictures.
@@ -114,6 +116,7 @@ void add_report(Command& program) {
   verb.add_option("--title", flags->request.title, "heading of the page").type_name("TEXT");
   verb.add_option("--threads", flags->settings.threads, "0: all cores; the result is the same").range(0, 1024);
   verb.add_flag("-q,--quiet", flags->quiet, "print nothing");
+  verb.add_flag("--force", flags->force, "replace files that are no report of bdc-host's");
   const auto reading = add_label_options(verb);
   verb.footer(
       "Example:\n"
