@@ -16,17 +16,39 @@
 
 namespace bdc {
 
-void load_sidecars(const std::string& folder, ReadContext& context, ClassKeys keys) {
+void take_class_names(std::vector<std::string> names, const std::string& file, ReadContext& context) {
+  if (!context.options.class_names.empty()) return;  // one list for all was given
   if (!context.class_names_known) {
-    for (const char* name : {"classes.txt", "obj.names", "data.yaml", "data.yml"}) {
-      const std::string path = join(folder, name);
-      if (!is_regular_file(path)) continue;
-      std::ifstream in = open_input(path);
-      context.class_names = read_class_names(in, path);
-      context.class_names_known = true;
-      break;
-    }
+    context.class_names = std::move(names);
+    context.class_names_known = true;
+    context.class_names_file = file;
+    return;
   }
+  std::size_t n = 0;
+  while (n < names.size() && n < context.class_names.size() && names[n] == context.class_names[n]) ++n;
+  const auto name = [&](const std::vector<std::string>& list) {
+    return n < list.size() ? in_quotes(list[n]) : std::string("missing");
+  };
+  if (n == names.size() && n == context.class_names.size()) return;
+  throw DataError(file + ": expected the classes of " + context.class_names_file + ", found others: class " +
+                  std::to_string(n) + " is " + name(context.class_names) + " there and " + name(names) +
+                  " here. Numbers of classes mean different things in these folders; make the lists equal, or give one "
+                  "that holds for all with --class-names FILE");
+}
+
+void load_class_names(const std::string& folder, ReadContext& context) {
+  if (!context.options.class_names.empty()) return;
+  for (const char* name : {"classes.txt", "obj.names", "data.yaml", "data.yml"}) {
+    const std::string path = join(folder, name);
+    if (!is_regular_file(path)) continue;
+    std::ifstream in = open_input(path);
+    take_class_names(read_class_names(in, path), path, context);
+    return;
+  }
+}
+
+void load_sidecars(const std::string& folder, ReadContext& context, ClassKeys keys) {
+  load_class_names(folder, context);
   const std::string sizes = join(folder, "sizes.csv");
   context.builder.begin_file(is_regular_file(sizes) ? sizes : folder);
   use_class_names(context, keys);

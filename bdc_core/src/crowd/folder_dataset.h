@@ -17,6 +17,13 @@ namespace bdc {
 /// How a format refers to classes: by number from 0 (their id then), or by name (ids are then 1, 2, ...).
 enum class ClassKeys { index, name };
 
+/// Takes the classes that a file lists, unless the user has given a list for all. Throws DataError when another file
+/// has listed others: a number would mean two classes.
+void take_class_names(std::vector<std::string> names, const std::string& file, ReadContext& context);
+
+/// The same with the list that lies in a folder (classes.txt, obj.names, data.yaml), if there is one.
+void load_class_names(const std::string& folder, ReadContext& context);
+
 /// Takes sizes.csv and classes.txt or data.yaml of the data's folder, where they exist: images and classes they list
 /// are part of the data.
 void load_sidecars(const std::string& folder, ReadContext& context, ClassKeys keys);

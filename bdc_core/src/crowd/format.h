@@ -33,6 +33,7 @@ struct ReadContext {
   std::optional<ImageTable> sizes;          ///< options.sizes_csv
   std::optional<ImageFolder> image_folder;  ///< options.image_folder
   std::vector<std::string> class_names;     ///< options.class_names or what lies in the data's folder
+  std::string class_names_file;             ///< where the latter were found
   bool class_names_known = false, class_names_used = false;
   bool split_used = false;  ///< the data are divided, so that options.split means something
   /// Numbers that files give to images which are known by their names (CVAT); finish() decides whether to use them.

@@ -64,7 +64,7 @@ class Lister {
     }
     if (repeated_ > 0) {
       context_.note(file_ + ": " + counted(repeated_, "picture") + " of " + split.name +
-                    " stand in an earlier split, too, and are read once");
+                    " named before, in this split or an earlier one: read once");
     }
     if (out.empty() && repeated_ > 0) return out;
     if (out.empty()) throw DataError(where + ": expected pictures, found none in " + printable(join(split.places)));

@@ -112,6 +112,49 @@ TEST(SeveralFiles, SplitsAreNotAnnotators) {
   EXPECT_TRUE(coco_files.notes_have("are splits of one data set, not annotators"));
 }
 
+TEST(SeveralFiles, ListsThatNumberClassesDifferentlyAreRefused) {
+  const TemporaryFolder folder;
+  folder.write("sizes.csv", "1.jpg,9,9\n");
+  ReadOptions options;
+  options.sizes_csv = folder / "sizes.csv";
+  for (const char* set : {"same", "other", "longer", "yaml"}) {
+    const std::string in = std::string(set) + "/";
+    const bool yaml = std::string(set) == "yaml";
+    folder.write(in + "ann/1.txt", "0 0.5 0.5 1 1\n");
+    folder.write(in + "bob/1.txt", "0 0.5 0.5 1 1\n");
+    folder.write(in + (yaml ? "ann/data.yaml" : "ann/classes.txt"), yaml ? "names: [a, b]\n" : "a\nb\n");
+    folder.write(in + (yaml ? "bob/data.yaml" : "bob/classes.txt"), yaml                           ? "names: [b, a]\n"
+                                                                    : std::string(set) == "same"   ? "a\nb\n"
+                                                                    : std::string(set) == "longer" ? "a\nb\nc\n"
+                                                                                                   : "b\na\n");
+  }
+  const auto error = [&](const std::vector<std::string>& paths) {
+    return error_of([&] { (void)read_crowd(paths, options); });
+  };
+  EXPECT_EQ(read({folder / "same"}, options).data.classes.size(), 2U);
+  EXPECT_EQ(read({folder / "same/ann", folder / "same/bob"}, options).data.classes.size(), 2U);
+  for (const char* set : {"other", "yaml"}) {
+    const std::string parent = folder / set;
+    for (const auto& paths : {std::vector<std::string>{parent}, {parent + "/ann", parent + "/bob"}}) {
+      EXPECT_NE(error(paths).find("class 0 is \"a\" there and \"b\" here"), std::string::npos) << error(paths);
+    }
+  }
+  EXPECT_NE(error({folder / "longer"}).find("class 2 is missing there"), std::string::npos)
+      << error({folder / "longer"});
+  folder.write("names.txt", "x\ny\n");
+  options.class_names = folder / "names.txt";
+  EXPECT_EQ(read({folder / "other"}, options).data.classes[0].name, "x") << "one list for all was given";
+}
+
+TEST(SeveralFiles, ASplitOfDataThatAreNotDividedIsRefused) {
+  const TemporaryFolder folder;
+  folder.write("plain.json", kPlain);
+  ReadOptions options;
+  options.split = "val";
+  const std::string error = error_of([&] { (void)read_crowd({folder / "plain.json"}, options); });
+  EXPECT_NE(error.find("expected data that are divided into splits"), std::string::npos) << error;
+}
+
 TEST(SeveralFiles, AYoloFolderOfSplitsIsOneAnnotators) {
   const TemporaryFolder folder;
   int n = 0;

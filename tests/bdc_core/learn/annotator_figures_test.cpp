@@ -67,6 +67,13 @@ TEST(AnnotatorFigures, ARecallOfFewObjectsIsDrawnToTheColleagues) {
   EXPECT_EQ(two.recall_prior.a, 1) << "two people are no crowd";
 }
 
+TEST(AnnotatorFigures, AnAccuracyThatNobodyElseConfirmsIsNotKnown) {
+  AnnotatorPosteriors p = people({{80, 20}}, 3);
+  EXPECT_TRUE(accuracy_figure(p, 0).determined);
+  p.annotators[0].box = {};  // nobody drew the same objects
+  EXPECT_FALSE(accuracy_figure(p, 0).determined);
+}
+
 TEST(AnnotatorFigures, LooseBoxesAreNotRecall) {
   AnnotatorPosteriors p = people({{80, 20}}, 3);
   const double before = p.mean_recall(0), drawn = p.drawn_share(0);

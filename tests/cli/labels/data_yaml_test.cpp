@@ -59,6 +59,16 @@ TEST_F(DataYaml, UltralyticsPathListFilesAndNamesByNumber) {
   EXPECT_TRUE(has(outcome.out, "val: the split val, 1 image, 1 box")) << outcome.out << outcome.err;
 }
 
+TEST_F(DataYaml, ValMayNameThePicturesOfTrain) {
+  add("set/train/images", "a");
+  folder.write("set/data.yaml", "train: train/images\nval: train/images\nnames: [car]\n");
+  const auto outcome = run_host({"validate", "set/data.yaml"}, folder.path());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(
+      has(outcome.out + outcome.err, "1 picture of val named before, in this split or an earlier one: read once"))
+      << outcome.out << outcome.err;
+}
+
 TEST_F(DataYaml, SeveralAreSeveralAnnotators) {
   for (const char* who : {"ann", "bob"}) {
     add(std::string(who) + "/images/train", "a");

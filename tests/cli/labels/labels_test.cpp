@@ -443,6 +443,22 @@ TEST_F(Labels, AnOutputThatCannotBeWrittenIsAClearError) {
 }
 
 /// `convert a.json b.json c.json` with the output forgotten.
+TEST_F(Labels, AReportReplacesReportsAndNothingElse) {
+  folder.write("notes.txt", "precious");
+  folder.write("again.csv", "mine,too");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"report", "crowd.json", "-o", "notes.txt"},
+        {"report", "crowd.json", "-o", "r.html", "--relabel-csv", "again.csv"}}) {
+    const auto refused = host(words);
+    EXPECT_EQ(refused.exit_code, 2) << refused.err;
+    EXPECT_NE(refused.err.find("exists and is not a file that bdc-host has marked as its own"), std::string::npos);
+  }
+  EXPECT_EQ(read_file(folder.path() / "notes.txt"), "precious");
+  EXPECT_EQ(read_file(folder.path() / "again.csv"), "mine,too");
+  for (int round = 0; round < 2; ++round) EXPECT_EQ(host({"report", "crowd.json", "-o", "r.html"}).exit_code, 0);
+  EXPECT_EQ(host({"report", "crowd.json", "-o", "notes.txt", "--force"}).exit_code, 0);
+}
+
 TEST_F(Labels, AFileThatIsNotOursIsReplacedOnlyByForce) {
   const json all = crowd();
   for (const char* who : {"ann", "bob", "eve"}) {

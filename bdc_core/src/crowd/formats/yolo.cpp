@@ -185,16 +185,10 @@ std::vector<std::string> label_files(const std::string& folder, ReadContext* con
   return out;
 }
 
-/// classes.txt may lie in an annotator's folder, where labelling programs put it.
+/// The list of classes may lie in an annotator's folder, where labelling programs put it.
 void load_class_names_below(const std::string& path, ReadContext& context) {
   for (const std::string& folder : folders_in(path)) {
-    const std::string names = join(folder, "classes.txt");
-    if (context.class_names_known || !is_regular_file(names)) continue;
-    guarded(context, [&] {
-      std::ifstream in = open_input(names);
-      context.class_names = read_class_names(in, names);
-      context.class_names_known = true;
-    });
+    guarded(context, [&] { load_class_names(folder, context); });
   }
 }
 
@@ -203,10 +197,10 @@ void read_yaml(const std::string& path, ReadContext& context) {
   CrowdBuilder& builder = context.builder;
   std::ifstream in = open_input(path);
   DataYaml yaml = read_data_yaml(in, path);
-  if (!context.class_names_known) {
-    if (!yaml.has_names) throw DataError(path + ": expected the key \"names\" with the class names, found none");
-    context.class_names = std::move(yaml.names);
-    context.class_names_known = true;
+  if (yaml.has_names) {
+    take_class_names(std::move(yaml.names), path, context);
+  } else if (!context.class_names_known) {
+    throw DataError(path + ": expected the key \"names\" with the class names, found none");
   }
   const std::vector<ListedPicture> pictures = listed_pictures(yaml, path, context.options.split, context);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
