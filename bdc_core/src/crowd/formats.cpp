@@ -317,15 +317,14 @@ void tell_shapes(ReadContext& context, const CrowdData& data) {
     context.note(counted(context.shapes_taken, "shape") + " became the upright boxes around them");
   }
   if (context.shapes_left == 0) return;
+  const std::string left = counted(context.shapes_left, "shape that is not a box", "shapes that are not boxes");
   const std::string advice =
       context.options.shapes_to_boxes ? "" : "; --shapes-to-boxes takes the boxes around polygons, ellipses and masks";
   if (data.annotations.empty() && data.truth.empty()) {
-    context.builder.problems().report(ProblemKind::bad_record, [&] {
-      return first + ": expected boxes, found nothing but " + counted(context.shapes_left, "shape") +
-             " that are not boxes" + advice;
-    });
+    context.builder.problems().report(ProblemKind::bad_record,
+                                      [&] { return first + ": expected boxes, found nothing but " + left + advice; });
   }
-  context.note(counted(context.shapes_left, "shape") + " that are not boxes are left out" + advice);
+  context.note(left + (context.shapes_left == 1 ? " is left out" : " are left out") + advice);
 }
 
 CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadReport* report) {

@@ -34,6 +34,27 @@ TEST(LabelStudioFormat, ReadsTheHandWrittenFile) {
   EXPECT_EQ(log.count(Severity::error), 0U);
 }
 
+TEST(LabelStudioFormat, ATaskOfSeveralPicturesIsRefusedInsteadOfPuttingAllBoxesOnTheFirst) {
+  const auto task = [](const std::string& first, const std::string& second) {
+    const auto result = [](const std::string& where) {
+      return R"({"type": "rectanglelabels", )" + where +
+             R"(, "original_width": 100, "original_height": 50, "value": {"x": 10, "y": 10, "width": 10, "height": 10,
+             "rectanglelabels": ["car"]}})";
+    };
+    return R"([{"id": 1, "data": {"image": "a.jpg", "other": "b.jpg"}, "annotations": [{"id": 1, "completed_by": 1,
+           "result": [)" +
+           result(first) + ", " + result(second) + "]}]}]";
+  };
+  const std::string here = R"("to_name": "image")", there = R"("to_name": "other")";
+  const std::string page_0 = here + R"(, "item_index": 0)", page_1 = here + R"(, "item_index": 1)";
+  EXPECT_EQ(parse(task(here, here), "label-studio").annotations.size(), 2U);
+  EXPECT_EQ(parse(task(page_1, page_1), "label-studio").annotations.size(), 2U);
+  for (const auto& text : {task(here, there), task(page_0, page_1)}) {
+    const std::string error = parse_error(text, "label-studio");
+    EXPECT_NE(error.find("tasks with several pictures are not read"), std::string::npos) << error;
+  }
+}
+
 TEST(LabelStudioFormat, BrokenFilesSayWhereAndWhat) {
   const std::string good = data_text("label_studio/export.json");
   const std::vector<BrokenFile> cases = {

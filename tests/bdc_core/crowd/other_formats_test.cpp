@@ -18,7 +18,7 @@ TEST(LabelMeFormat, ReadsTheHandWrittenFolder) {
   ASSERT_EQ(data.annotations.size(), 1U);
   EXPECT_EQ(data.annotations[0].box, (Box{10, 20, 60.5, 40})) << "corners in any order";
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0].rfind("1 shape that are not boxes are left out", 0), 0U) << notes[0];
+  EXPECT_EQ(notes[0].rfind("1 shape that is not a box is left out", 0), 0U) << notes[0];
   options.shapes_to_boxes = true;
   const CrowdData all = read_crowd({data_path("labelme")}, options);
   ASSERT_EQ(all.annotations.size(), 2U);

@@ -53,7 +53,7 @@ TEST(YoloFormat, BrokenFilesSayWhereAndWhat) {
       {"0 0.5 0.5 0.2\n", "img_a.txt:1: expected 5 values \"class cx cy w h\", found 4"},
       {"0 0.5 0.5 0.2 0.2 0.9\n", "found 6 (a sixth number is a detector's score, not an annotation)"},
       {"\n0 0.1 0.1 0.2 0.1 0.2 0.2\n",
-       "alice/img_a.txt: expected boxes, found nothing but 1 shape that are not boxes; --shapes-to-boxes takes"},
+       "alice/img_a.txt: expected boxes, found nothing but 1 shape that is not a box; --shapes-to-boxes takes"},
       {"0 0.1 0.1 0.2 0.1 0.2 0.2 0.3\n",
        "img_a.txt:1: expected 5 values \"class cx cy w h\", found more than 6 (polygons"},
       {"car 0.5 0.5 0.2 0.2\n", "img_a.txt:1: expected a class number from 0, found \"car\""},

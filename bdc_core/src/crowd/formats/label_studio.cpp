@@ -59,6 +59,7 @@ class LabelStudioReader {
     static_cast<void>(json_.peek());
     const RecordPlace place = builder_.place(json_.line(), "[]", json_.index());
     task_index_ = json_.index();
+    picture_.clear();
     std::optional<RecordId> id;
     std::optional<std::vector<Work>> works;
     std::string file;
@@ -179,7 +180,7 @@ class LabelStudioReader {
     static_cast<void>(json_.peek());
     box.line = json_.line();
     const RecordPlace place = builder_.place(box.line, "[]", task_index_);
-    std::string type;
+    std::string type, picture;
     bool has_value = false;
     std::vector<std::string> labels;
     std::array<std::optional<double>, 4> side;  // x, y, width, height
@@ -194,6 +195,10 @@ class LabelStudioReader {
         box.width = read_optional_integer(json_);
       } else if (key == "original_height") {
         box.height = read_optional_integer(json_);
+      } else if (key == "to_name" && json_.peek() == JsonReader::Type::string) {
+        picture.insert(0, json_.string());
+      } else if (key == "item_index" && json_.peek() == JsonReader::Type::number) {
+        picture += "[" + std::to_string(json_.integer()) + "]";
       } else if (key == "value" && json_.peek() == JsonReader::Type::object) {
         has_value = true;
         read_value(side, box, labels);
@@ -220,6 +225,11 @@ class LabelStudioReader {
                   : *around_.box();
       side = {drawn.x1, drawn.y1, drawn.width(), drawn.height()};
       box.rotation = 0;
+    }
+    if (picture_.empty()) picture_ = picture;
+    if (!picture.empty() && picture != picture_) {
+      json_.fail_value("expected all boxes of a task on one picture, found them on " + in_quotes(picture_) + " and " +
+                       in_quotes(picture) + "; tasks with several pictures are not read: make a task of each");
     }
     static constexpr const char* names[4] = {"x", "y", "width", "height"};
     for (std::size_t i = 0; i < 4; ++i) {
@@ -317,6 +327,7 @@ class LabelStudioReader {
   ReadContext& context_;
   CrowdBuilder& builder_;
   std::size_t task_index_ = 0;
+  std::string picture_;                          ///< what the boxes of this task are on: "to_name[item_index]"
   BoxAround around_;                             ///< of the polygon being read
   std::array<std::optional<double>, 2> radius_;  ///< of the ellipse being read
 };
