@@ -153,9 +153,8 @@ std::string suggested_format(const std::string& path, const std::string& start) 
   const std::string extension = lower_case(std::filesystem::path(path).extension().string());
   if (c == '{' || c == '[') return c == '{' ? "crowd" : "label-studio";
   if (c == '<') return start.find("<annotations") != std::string::npos ? "cvat" : "voc";
-  if (extension == ".csv" || lower_case(start.substr(0, start.find('\n'))).find("image_id") != std::string::npos) {
-    return "vindr";
-  }
+  if (lower_case(start.substr(0, start.find('\n'))).find("image_id") != std::string::npos) return "vindr";
+  if (extension == ".csv") return "csv";
   return extension == ".json" ? "crowd" : "";
 }
 
@@ -234,6 +233,7 @@ const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
                     ": is a pipe or device, which can be read only once, so its format cannot be detected; name " +
                     "it with --format (known: " + known + ")");
   }
+  if (!options.columns.empty()) return crowd_format("csv");  // said by naming its columns
   if (const CrowdFormat* format = detected(path)) {
     require_nothing_else(path, *format);
     return *format;
