@@ -111,13 +111,12 @@ class Lister {
     std::vector<std::string> tried;
     std::vector<fs::path> found;
     for (const fs::path& path : tries(place)) {
-      tried.push_back(path.string());
+      tried.push_back(printable(path.string(), 1000));
       if (is_there(path)) found.push_back(path);
     }
     if (found.empty()) {
       throw DataError(where + ": " + in_quotes(place) + " is neither a folder nor a file; tried\n  " +
-                      printable(join(tried, "\n  "), 4000) +
-                      "\n  correct it, or set \"path\" to the data set's folder");
+                      join(tried, "\n  ") + "\n  correct it, or set \"path\" to the data set's folder");
     }
     if (found.size() > 1 || found.front().string() != tried.front()) {
       context_.note(where + ": " + in_quotes(place) + " is taken to be " + printable(found.front().string()) +
@@ -153,10 +152,10 @@ class Lister {
           fs::path()}) {
       const fs::path path = (base / name.relative_path()).lexically_normal();
       if (is_there(path)) return path;
-      tried.push_back(path.string());
+      tried.push_back(printable(path.string(), 1000));
     }
     throw DataError(list.string() + ":" + std::to_string(line) + ": the picture " + in_quotes(name.string()) +
-                    " is not there; tried\n  " + printable(join(tried, "\n  "), 4000));
+                    " is not there; tried\n  " + join(tried, "\n  "));
   }
 
   void add(const fs::path& picture, std::vector<ListedPicture>& out) {

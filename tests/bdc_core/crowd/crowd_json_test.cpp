@@ -5,6 +5,19 @@ namespace {
 
 const char* const kExample = "crowd/crowd.json";
 
+TEST(CrowdJson, ARegionOfManyObjectsIsNoBoxAndIsCounted) {
+  const std::string text = R"({"images": [{"id": 1, "file_name": "a.jpg", "width": 90, "height": 80}],
+    "categories": [{"id": 1, "name": "car"}], "annotations": [
+    {"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "iscrowd": 0},
+    {"image_id": 1, "category_id": 1, "bbox": [0, 0, 80, 70], "iscrowd": 1}]})";
+  std::vector<std::string> notes;
+  ReadOptions options;
+  options.notes = &notes;
+  EXPECT_EQ(parse(text, "coco", "in", options).annotations.size(), 1U);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].rfind("1 shape that is not a box is left out", 0), 0U) << notes[0];
+}
+
 TEST(CrowdJson, ReadsTheHandWrittenFile) {
   const CrowdData data = read_crowd({data_path("crowd/crowd.json")});
   ASSERT_EQ(data.images.size(), 3U);

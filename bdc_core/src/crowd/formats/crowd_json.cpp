@@ -316,6 +316,10 @@ class CocoFileReader {
       }
       annotator = builder_.annotator(*record_.annotator_id, "annotator_id", place);
     }
+    if (record_.is_crowd) {
+      context_.leave_shape(place, "a region with many objects (iscrowd)");
+      return;
+    }
     builder_.add_box(builder_.image(*record_.image_id, "image_id", place),
                      builder_.label(*record_.category_id, "category_id", place), annotator, record_.box(), place);
   }
