@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
-#include <numeric>
 
+#include "bdc/learn/communities.h"
 #include "studio/report/html.h"
 #include "studio/report/sections.h"
 
@@ -12,30 +12,6 @@ namespace {
 constexpr std::size_t kMostShown = 40;
 
 using Shares = std::map<std::pair<std::int32_t, std::int32_t>, double>;
-
-/// Everybody with a partner, by community, the largest first.
-std::vector<std::vector<std::int32_t>> communities(const std::vector<Dependence::Pair>& pairs, std::size_t annotators) {
-  std::vector<std::int32_t> parent(annotators);
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](std::int32_t k) {
-    while (parent[static_cast<std::size_t>(k)] != k) k = parent[static_cast<std::size_t>(k)];
-    return k;
-  };
-  for (const Dependence::Pair& pair : pairs) {
-    const std::int32_t a = root(pair.first), b = root(pair.second);
-    parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
-  }
-  std::map<std::int32_t, std::vector<std::int32_t>> members;
-  for (std::size_t k = 0; k < annotators; ++k) {
-    members[root(static_cast<std::int32_t>(k))].push_back(static_cast<std::int32_t>(k));
-  }
-  std::vector<std::vector<std::int32_t>> out;
-  for (auto& [first, list] : members) {
-    if (list.size() > 1) out.push_back(std::move(list));
-  }
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
-  return out;
-}
 
 std::string cell(double share) {
   if (!(share > 0)) return "<td class=\"heat\"></td>";
@@ -67,7 +43,8 @@ std::string dependence_section(const ReportData& data) {
   const AnnotatorPosteriors& p = *data.posteriors;
   Shares shares;
   for (const Dependence::Pair& pair : p.alike) shares[{pair.first, pair.second}] = pair.share;
-  const auto groups = communities(p.alike, p.annotators.size());
+  auto groups = communities(p.alike, p.annotators.size(), 0);
+  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   std::string out =
       "<section id=\"alike\"><h2>Who errs alike</h2><p>These annotators give the same wrong class to an object more "
       "often than "

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+
+#include "bdc/learn/communities.h"
 
 namespace bdc::absence_aware {
 namespace {
@@ -102,26 +103,11 @@ std::vector<double> skills(const std::vector<std::vector<Partner>>& partners) {
 }
 
 void set_communities(std::size_t sources, std::size_t judged, Dependence& out) {
-  std::vector<std::int32_t> parent(sources);
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](std::int32_t k) {
-    while (parent[static_cast<std::size_t>(k)] != k) k = parent[static_cast<std::size_t>(k)];
-    return k;
-  };
-  for (const Dependence::Pair& p : out.pairs) {
-    if (p.share < kSameCommunity) continue;
-    const std::int32_t a = root(p.first), b = root(p.second);
-    parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
-  }
-  std::vector<std::int32_t> size(sources, 0), number(sources, -1);
-  for (std::size_t k = 0; k < sources; ++k) ++size[static_cast<std::size_t>(root(static_cast<std::int32_t>(k)))];
   out.community.assign(sources, -1);
-  for (std::size_t k = 0; k < sources; ++k) {
-    const auto r = static_cast<std::size_t>(root(static_cast<std::int32_t>(k)));
-    if (size[r] < 2) continue;
-    if (number[r] < 0) number[r] = out.communities++;
-    out.community[k] = number[r];
-    out.one_voice = out.one_voice || static_cast<double>(size[r]) >= kOneVoice * static_cast<double>(judged);
+  for (const auto& group : communities(out.pairs, sources, kSameCommunity)) {
+    for (const std::int32_t k : group) out.community[static_cast<std::size_t>(k)] = out.communities;
+    ++out.communities;
+    out.one_voice = out.one_voice || static_cast<double>(group.size()) >= kOneVoice * static_cast<double>(judged);
   }
 }
 
