@@ -10,7 +10,6 @@
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -22,51 +21,15 @@
 #include "frcnn/decode.h"
 #include "frcnn/loss.h"
 #include "frcnn_crowd.h"
+#include "support/golden_fill.h"
 
 namespace {
 
 using torch::Tensor;
 
-std::uint32_t crc32(const std::string& text) {
-  std::uint32_t crc = 0xFFFFFFFFU;
-  for (const char c : text) {
-    crc ^= static_cast<unsigned char>(c);
-    for (int k = 0; k < 8; ++k) crc = (crc & 1U) != 0 ? 0xEDB88320U ^ (crc >> 1) : crc >> 1;
-  }
-  return crc ^ 0xFFFFFFFFU;
-}
-
-std::uint32_t hashed(std::int64_t i, std::uint32_t crc) {
-  std::uint32_t h = static_cast<std::uint32_t>(i) * 2654435761U + crc;
-  h ^= h >> 16;
-  h *= 0x85ebca6bU;
-  h ^= h >> 13;
-  h *= 0xc2b2ae35U;
-  return h ^ (h >> 16);
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 /// The hash rule of the golden files with gain 3: weights from names.
-void fill(const std::string& name, Tensor tensor) {
-  const std::uint32_t crc = crc32(name);
-  double fan_in = 1;
-  for (std::int64_t d = 1; d < tensor.dim(); ++d) fan_in *= static_cast<double>(tensor.size(d));
-  const double spread = std::sqrt(3.0 / fan_in);
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) {
-    const double s = hashed(i, crc) / 2147483648.0 - 1.0;
-    double value = 0.05 * s;
-    if (ends_with(name, "running_var")) {
-      value = 1 + 0.2 * std::abs(s);
-    } else if (tensor.dim() > 1) {
-      value = s * spread;
-    } else if (ends_with(name, "weight")) {
-      value = 1 + 0.1 * s;
-    }
-    tensor.data_ptr<float>()[i] = static_cast<float>(value);
-  }
+void fill(const std::string& name, const Tensor& tensor) {
+  golden::fill_one(tensor, name, "hash", 3.0);
 }
 
 struct Clock {
@@ -115,9 +78,10 @@ void detector(const std::string& what, std::int64_t size, int repeat) {
   }
   Tensor pixels = torch::empty({2, 3, size, size});
   for (std::int64_t b = 0; b < 2; ++b) {
-    const std::uint32_t crc = crc32("image" + std::to_string(b));
+    const std::uint32_t crc = golden::crc32("image" + std::to_string(b));
     float* out = pixels[b].data_ptr<float>();
-    for (std::int64_t i = 0; i < 3 * size * size; ++i) out[i] = static_cast<float>(hashed(i, crc) / 4294967296.0);
+    for (std::int64_t i = 0; i < 3 * size * size; ++i)
+      out[i] = static_cast<float>(golden::hashed(i, crc) / 4294967296.0);
   }
   const std::vector<frcnn::ImageSize> contents(2, {size, size});
   const auto s = static_cast<float>(size);

@@ -4,6 +4,7 @@
 /// given as summaries. README of tests/golden has the rules.
 
 #include <gtest/gtest.h>
+#include <torch/autograd.h>
 #include <torch/nn.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <regex>
@@ -20,6 +22,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "support/golden_fill.h"
 
 namespace golden {
 
@@ -34,59 +38,6 @@ inline json file(const std::string& name) {
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot open " + path);
   return json::parse(in);
-}
-
-/// The CRC of PNG and zlib.
-inline std::uint32_t crc32(const std::string& text) {
-  static const auto table = [] {
-    std::array<std::uint32_t, 256> out{};
-    for (std::uint32_t n = 0; n < 256; ++n) {
-      std::uint32_t c = n;
-      for (int k = 0; k < 8; ++k) c = (c & 1U) != 0 ? 0xEDB88320U ^ (c >> 1) : c >> 1;
-      out[n] = c;
-    }
-    return out;
-  }();
-  std::uint32_t crc = 0xFFFFFFFFU;
-  for (const char c : text) crc = table[(crc ^ static_cast<unsigned char>(c)) & 0xFFU] ^ (crc >> 8);
-  return crc ^ 0xFFFFFFFFU;
-}
-
-/// The number of the hash rule for flat index i of the tensor whose name has this CRC.
-inline std::uint32_t hashed(std::int64_t i, std::uint32_t crc) {
-  std::uint32_t h = static_cast<std::uint32_t>(i) * 2654435761U + crc;
-  h ^= h >> 16;
-  h *= 0x85ebca6bU;
-  h ^= h >> 13;
-  h *= 0xc2b2ae35U;
-  return h ^ (h >> 16);
-}
-
-inline bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-/// Fills a tensor from its name by the rule "sine" or "hash".
-inline void fill_one(Tensor tensor, const std::string& name, const std::string& rule, double hash_gain) {
-  const std::uint32_t crc = crc32(name);
-  const double phase = static_cast<double>(crc % 1000) * 0.01;
-  const bool sine = rule == "sine";
-  double fan_in = 1;
-  for (std::int64_t d = 1; d < tensor.dim(); ++d) fan_in *= static_cast<double>(tensor.size(d));
-  const double spread = std::sqrt((sine ? 2.0 : hash_gain) / fan_in);
-  float* out = tensor.data_ptr<float>();
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) {
-    const double s = sine ? std::sin(0.37 * static_cast<double>(i) + phase) : hashed(i, crc) / 2147483648.0 - 1.0;
-    double value = 0.05 * s;
-    if (ends_with(name, "running_var")) {
-      value = 1 + 0.2 * std::abs(s);
-    } else if (tensor.dim() > 1) {
-      value = s * spread;
-    } else if (ends_with(name, "weight")) {
-      value = 1 + 0.1 * s;
-    }
-    out[i] = static_cast<float>(value);
-  }
 }
 
 /// Fills every parameter and every floating buffer that is not a constant of the file. `prefix`: before the module's
@@ -288,6 +239,25 @@ inline double number_after(const std::string& text, const std::string& word) {
   const auto at = text.find(word);
   if (at == std::string::npos) throw std::runtime_error("no '" + word + "' in '" + text + "'");
   return std::stod(text.substr(at + word.size()));
+}
+
+/// The gradients of `total` for the parameters that the file names, in float64; 0 where none arrives.
+inline std::map<std::string, Tensor> gradients_of(const torch::nn::Module& net, const Tensor& total,
+                                                  const json& named) {
+  const auto parameters = net.named_parameters();
+  std::vector<Tensor> inputs;
+  std::vector<std::string> names;
+  for (const auto& [name, norm] : named.items()) {
+    inputs.push_back(parameters[name]);
+    names.push_back(name);
+  }
+  const auto gradients = torch::autograd::grad({total}, inputs, {}, /*retain_graph=*/true, /*create_graph=*/false,
+                                               /*allow_unused=*/true);
+  std::map<std::string, Tensor> out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    out[names[i]] = (gradients[i].defined() ? gradients[i] : torch::zeros_like(inputs[i])).to(torch::kFloat64);
+  }
+  return out;
 }
 
 }  // namespace golden

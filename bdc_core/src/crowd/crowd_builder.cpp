@@ -337,7 +337,7 @@ std::string CrowdBuilder::unknown_message(const List<Record>& list, const Mentio
       mention.id.is_integer ? RecordId::string(std::to_string(mention.id.value)) : RecordId::untyped(mention.id.text);
   const std::int32_t other = list.table.find(twin);
   if (twin.is_integer != mention.id.is_integer && other >= 0 &&
-      list.mentions[static_cast<std::size_t>(list.base + other)].record >= 0) {
+      list.mentions[static_cast<std::size_t>(list.base) + static_cast<std::size_t>(other)].record >= 0) {
     message += "; there is " + twin.shown() + ", but integers and strings are different ids";
   } else if constexpr (std::is_same_v<Record, ClassRecord>) {
     const std::string wanted = mention.id.is_integer ? std::string() : mention.id.text;

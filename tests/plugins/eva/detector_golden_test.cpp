@@ -400,24 +400,6 @@ void expect_losses(const std::vector<bdc::plugin::LossTerms>& runs, const json& 
 
 using Gradients = std::map<std::string, Tensor>;
 
-/// The gradients the file names, in float64; 0 where none arrives.
-Gradients gradients_of(eva::Network& net, const Tensor& total, const json& expected) {
-  const auto parameters = net.named_parameters();
-  std::vector<Tensor> inputs;
-  std::vector<std::string> names;
-  for (const auto& [name, norm] : expected.items()) {
-    inputs.push_back(parameters[name]);
-    names.push_back(name);
-  }
-  const auto gradients = torch::autograd::grad({total}, inputs, {}, /*retain_graph=*/true, /*create_graph=*/false,
-                                               /*allow_unused=*/true);
-  Gradients out;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    out[names[i]] = (gradients[i].defined() ? gradients[i] : torch::zeros_like(inputs[i])).to(torch::kFloat64);
-  }
-  return out;
-}
-
 /// Within 1e-3. Where rounding turns an activation or the sign of a box error over it is a tie, and within 3 times what
 /// that does to our own gradients: `others` are runs that differ from ours in nothing but rounding.
 void expect_gradients(const Gradients& ours, const Gradients& in_float64, const std::vector<Gradients>& others,
@@ -447,7 +429,7 @@ struct Step {
                          : parts::RpnLoss{torch::zeros({}), torch::zeros({})};
     terms = total_loss(imitation(c, stages, soft, weighted, expected), rpn);
     if (!own) terms.parts.resize(2 * eva::kStages);  // the cascade alone
-    gradients = gradients_of(*c.net, terms.total, expected.at("grad_l2"));
+    gradients = golden::gradients_of(*c.net, terms.total, expected.at("grad_l2"));
   }
   parts::AnchorSample anchors;
   std::vector<TrainedStage> stages;
@@ -530,8 +512,8 @@ TEST_P(EvaWhole, RegionsLossesAndGradientsAreTheOriginals) {
     const auto ours = kind == "hard" ? hard_loss(*c.net, features, {c.boxes, c.labels, c.image_index}, c.loss)
                                      : soft_loss(*c.net, features, {c.boxes, c.probs, one, c.image_index}, c.loss);
     expect_losses(others.after(ours), expected);
-    expect_gradients(gradients_of(*c.net, ours.total, expected.at("grad_l2")), in_float64.gradients, others.gradients,
-                     expected.at("grad_l2"));
+    expect_gradients(golden::gradients_of(*c.net, ours.total, expected.at("grad_l2")), in_float64.gradients,
+                     others.gradients, expected.at("grad_l2"));
   }
   EXPECT_GT(checked, 0);
 }

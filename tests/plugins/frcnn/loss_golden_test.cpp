@@ -219,24 +219,14 @@ void expect_losses(const std::vector<Terms>& runs, const json& kind) {
 }
 
 void expect_gradients(frcnn::Network& net, const std::vector<Tensor>& totals, const json& kind) {
-  const auto parameters = net.named_parameters();
-  std::vector<Tensor> inputs;
-  std::vector<std::string> names;
-  for (const auto& [name, norm] : kind.at("grad_l2").items()) {
-    inputs.push_back(parameters[name]);
-    names.push_back(name);
-  }
-  ASSERT_FALSE(names.empty());
-  std::vector<std::vector<double>> norms(names.size());
+  std::map<std::string, std::vector<double>> norms;
   for (const Tensor& total : totals) {
-    const auto gradients = torch::autograd::grad({total}, inputs, {}, /*retain_graph=*/true, false, true);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      norms[i].push_back(gradients[i].defined() ? gradients[i].to(torch::kFloat64).norm().item<double>() : 0.0);
+    for (const auto& [name, gradient] : golden::gradients_of(net, total, kind.at("grad_l2"))) {
+      norms[name].push_back(gradient.norm().item<double>());
     }
   }
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    expect_number(norms[i], kind.at("grad_l2").at(names[i]), 1e-3, names[i]);
-  }
+  ASSERT_FALSE(norms.empty());
+  for (const auto& [name, values] : norms) expect_number(values, kind.at("grad_l2").at(name), 1e-3, name);
 }
 
 Terms named(const bdc::plugin::LossTerms& terms) {

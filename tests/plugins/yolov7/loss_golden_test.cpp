@@ -94,17 +94,8 @@ void expect_terms(const bdc::plugin::LossTerms& ours, const Heads& heads, const 
 }
 
 void expect_gradients(yolov7::Network& net, const Tensor& total, const json& expected) {
-  const auto parameters = net.named_parameters();
-  std::vector<Tensor> inputs;
-  std::vector<std::string> names;
-  for (const auto& [name, norm] : expected.items()) {
-    inputs.push_back(parameters[name]);
-    names.push_back(name);
-  }
-  const auto gradients = torch::autograd::grad({total}, inputs, {}, /*retain_graph=*/true);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    EXPECT_TRUE(relative(gradients[i].to(torch::kFloat64).norm().item<double>(), expected.at(names[i]), 1e-3))
-        << names[i];
+  for (const auto& [name, gradient] : golden::gradients_of(net, total, expected)) {
+    EXPECT_TRUE(relative(gradient.norm().item<double>(), expected.at(name), 1e-3)) << name;
   }
 }
 

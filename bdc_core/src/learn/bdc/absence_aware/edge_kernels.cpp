@@ -21,9 +21,10 @@ constexpr double kLargestProduct = 1e100;
 
 }  // namespace
 
+/// Declares `name` with the four numbers of an array.
 #define BDC_LOAD(name, from) \
   Four name;                 \
-  std::memcpy(&name, (from).data(), sizeof(name))
+  std::memcpy(&(name), (from).data(), sizeof(name))
 
 BDC_WIDE void update_edges(const Members& members, double tail, bool reweight, Candidate& c) {
   BDC_LOAD(mean, c.mean);
