@@ -354,5 +354,50 @@ TEST(SeveralFiles, AnnotatorsNamedLikeSplitsAreALossOfFoldersAndListed) {
       << "VOC files name their annotator";
 }
 
+TEST(SeveralFiles, FilesAndFoldersNamedAfterSplitsAreNoAnnotators) {
+  const TemporaryFolder folder;
+  for (const char* file : {"street/instances_train.json", "street/instances_val2017.json", "street/ann_train.json",
+                           "street/ann_test.json", "street/bob_test.json"}) {
+    folder.write(file, kPlain);
+  }
+  folder.write("yolo/train_labels/a.txt", "0 0.5 0.5 1 1\n");
+  folder.write("yolo/test_labels/b.txt", "0 0.5 0.5 1 1\n");
+  folder.write("sizes.csv", "a.jpg,90,80\nb.jpg,90,80\n");
+  ReadOptions options;
+  options.sizes_csv = folder / "sizes.csv";
+  const Read coco = read({folder / "street/instances_train.json", folder / "street/instances_val2017.json"});
+  EXPECT_EQ(annotators_of(coco.data), Names{"street"});
+  EXPECT_TRUE(coco.notes_have("are splits of one data set, not annotators"));
+  EXPECT_EQ(annotators_of(read({folder / "street/ann_train.json", folder / "street/ann_test.json"}).data),
+            Names{"street"});
+  EXPECT_EQ(annotators_of(read({folder / "street/ann_test.json", folder / "street/bob_test.json"}).data),
+            (Names{"ann_test", "bob_test"}));
+  EXPECT_EQ(annotators_of(read({folder / "yolo/train_labels", folder / "yolo/test_labels"}, options).data),
+            Names{"yolo"});
+  EXPECT_EQ(annotators_of(read({folder / "yolo"}, options).data), Names{"yolo"});
+}
+
+TEST(SeveralFiles, AMemberThatMayNameAPersonIsTold) {
+  std::string annotations;
+  for (int n = 0; n < 8; ++n) {
+    annotations += std::string(n == 0 ? "" : ", ") + R"({"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], )" +
+                   "\"rad_id\": \"R" + std::to_string(n % 2) + "\", \"createdBy\": \"only one\", \"email\": \"e" +
+                   std::to_string(n) + "\", \"source\": " + std::to_string(n % 2) + "}";
+  }
+  const TemporaryFolder folder;
+  folder.write("a.json", coco(R"({"id": 1, "file_name": "a.jpg", "width": 90, "height": 80})",
+                              R"({"id": 1, "name": "car"})", annotations));
+  const Read found = read({folder / "a.json"});
+  EXPECT_EQ(annotators_of(found.data), Names{"a"});
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_TRUE(
+      found.notes_have("the member \"rad_id\" of the annotations has 2 different values (on 8 of 8 annotations) "
+                       "and may say who drew; it is not used. If it does, add --annotator-key rad_id"))
+      << found.notes[0];
+  ReadOptions options;
+  options.annotator_key = "rad_id";
+  EXPECT_EQ(annotators_of(read({folder / "a.json"}, options).data), (Names{"R0", "R1"}));
+}
+
 }  // namespace
 }  // namespace bdc::test

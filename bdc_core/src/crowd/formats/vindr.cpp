@@ -120,6 +120,7 @@ void parse_rows(CsvReader& csv, ReadContext& context) {
 void parse_vindr(std::istream& in, const std::string& name, ReadContext& context) {
   context.builder.begin_file(name);
   CsvReader csv(in, name);
+  csv.detect_separator();
   parse_rows(csv, context);
 }
 
@@ -148,6 +149,7 @@ bool looks_like_vindr(const std::string& path) {
   try {
     std::ifstream in = open_input(path);
     CsvReader csv(in, path);
+    csv.detect_separator();
     if (!csv.next_row()) return false;
     static_cast<void>(columns_of(csv));
     return true;
