@@ -399,5 +399,35 @@ TEST(SeveralFiles, AMemberThatMayNameAPersonIsTold) {
   EXPECT_EQ(annotators_of(read({folder / "a.json"}, options).data), (Names{"R0", "R1"}));
 }
 
+TEST(SeveralFiles, OneCvatAssigneeTwiceOnAnImageIsRefused) {
+  const std::string by_ann =
+      with(kCvat, "<image", "<meta><task><assignee><username>ann</username></assignee></task></meta><image");
+  const TemporaryFolder folder;
+  folder.write("job_1.xml", by_ann);
+  folder.write("job_2.xml", with(by_ann, "a.jpg", "street/a.jpg"));
+  folder.write("job_3.xml", with(by_ann, "a.jpg", "b.jpg"));
+  const std::string error = error_of([&] {
+    static_cast<void>(read_crowd({folder / "job_1.xml", folder / "job_2.xml"}, {}));
+  });
+  EXPECT_NE(error.find("\"ann\" labelled the image \"a.jpg\" before ("), std::string::npos) << error;
+  EXPECT_NE(error.find("would count twice"), std::string::npos) << error;
+  EXPECT_EQ(read({folder / "job_1.xml", folder / "job_3.xml"}).data.annotations.size(), 2U);
+  ReadOptions options;
+  options.annotator_from = AnnotatorFrom::file;
+  EXPECT_EQ(read({folder / "job_1.xml", folder / "job_2.xml"}, options).data.annotators.size(), 2U);
+}
+
+TEST(SeveralFiles, CvatImagesWithAndWithoutFoldersAreTheSame) {
+  const TemporaryFolder folder;
+  folder.write("all/ann.xml", kCvat);
+  folder.write("all/bob.xml", with(kCvat, "a.jpg", "street/a.jpg"));
+  for (const Names& paths : {Names{folder / "all"}, Names{folder / "all/ann.xml", folder / "all/bob.xml"}}) {
+    const Read found = read(paths);
+    EXPECT_EQ(found.data.images.size(), 1U);
+    EXPECT_EQ(found.data.assignments.size(), 2U);
+    EXPECT_TRUE(found.notes_have("1 images have different ids in different files and are tied by their names"));
+  }
+}
+
 }  // namespace
 }  // namespace bdc::test
