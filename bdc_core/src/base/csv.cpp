@@ -40,6 +40,23 @@ int CsvReader::take() {
   return c;
 }
 
+char CsvReader::detect_separator() {
+  static_cast<void>(look());
+  bool quoted = false;
+  std::size_t semicolons = 0, tabs = 0;
+  for (std::size_t i = at_; i < filled_; ++i) {
+    const char c = buffer_[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == ',') return separator_;
+    semicolons += c == ';' ? 1 : 0;
+    tabs += c == '\t' ? 1 : 0;
+    if (c == '\n' && semicolons + tabs > 0) break;
+  }
+  if (semicolons > 0 || tabs > 0) separator_ = semicolons >= tabs ? ';' : '\t';
+  return separator_;
+}
+
 bool CsvReader::next_row() {
   for (;;) {
     row_line_ = next_line_;
@@ -63,13 +80,17 @@ bool CsvReader::next_row() {
           if (field.size() > max_field_length) fail("a field is longer than 1 MiB; is a closing quote missing?");
         }
         const int c = look();
-        if (c >= 0 && c != ',' && c != '\n' && c != '\r') {
-          fail("expected a comma or the end of the row after a quoted field");
+        if (c >= 0 && c != separator_ && c != '\n' && c != '\r') {
+          fail(std::string("expected a ") +
+               (separator_ == ','   ? "comma"
+                : separator_ == ';' ? "semicolon"
+                                    : "tab") +
+               " or the end of the row after a quoted field");
         }
       }
       for (;;) {
         const int c = take();
-        if (c == ',') break;
+        if (c == separator_) break;
         if (c < 0 || c == '\n') {
           more = false;
           break;

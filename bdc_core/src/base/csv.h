@@ -18,6 +18,9 @@ class CsvReader {
 
   CsvReader(std::istream& in, std::string name);
 
+  /// Before the first row: takes semicolons or tabs as separators when the first line has such and no comma outside of
+  /// quotes. Returns the separator.
+  char detect_separator();
   /// False at the end. fields() and line() then describe the row.
   [[nodiscard]] bool next_row();
   [[nodiscard]] const std::vector<std::string>& fields() const { return fields_; }
@@ -34,6 +37,7 @@ class CsvReader {
   std::string name_;
   std::vector<char> buffer_;
   std::size_t at_ = 0, filled_ = 0;
+  char separator_ = ',';
   std::vector<std::string> fields_;
   std::size_t next_line_ = 1, row_line_ = 1;
 };

@@ -98,6 +98,26 @@ bool resembles_annotator_id(std::string_view key) {
   return !name.empty() && name.back() == 'r' && edit_distance(name, "annotator") <= 2;  // not "annotated"
 }
 
+bool may_name_person(std::string_view key) {
+  if (key.size() > 40) return false;
+  std::vector<std::string> words(1);
+  for (std::size_t i = 0; i < key.size(); ++i) {  // createdBy and created_by are the same words
+    const char c = key[i];
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    if (c == '_' || c == '-' || c == ' ' || c == '.' || (is_upper && i > 0 && key[i - 1] >= 'a')) words.emplace_back();
+    if (c != '_' && c != '-' && c != ' ' && c != '.') words.back() += is_upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  if (words.back() == "by") return words.size() > 1;
+  for (const std::string& word : words) {
+    for (const char* who : {"rad",       "radiologist", "reader",   "doctor",   "physician",   "expert",  "person",
+                            "author",    "creator",     "reviewer", "observer", "participant", "labeler", "labeller",
+                            "annotator", "worker",      "rater",    "user",     "assignee",    "editor",  "email"}) {
+      if (word == who) return true;
+    }
+  }
+  return false;
+}
+
 void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.index = json.depth() > 0 ? json.index() : 0;
   record.id.reset();
@@ -105,6 +125,7 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.category_id.reset();
   record.annotator_id.reset();
   record.candidates.clear();
+  record.persons.clear();
   record.bbox.reset();
   record.shape.reset();
   record.has_shape = false;
@@ -177,6 +198,9 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
       if (record.wants_candidates && !is_plain_member(key) && resembles_annotator_id(key)) {
         const std::string name(key);
         record.candidates.push_back({name, read_optional_id(json)});
+      } else if (record.wants_candidates && may_name_person(key)) {
+        const std::string name(key);
+        record.persons.push_back({name, read_optional_id(json)});
       } else {
         json.skip();
       }

@@ -29,6 +29,7 @@ struct CocoRecord {
     std::optional<RecordId> id;  ///< none when the value is no id
   };
   std::vector<Candidate> candidates;
+  std::vector<Candidate> persons;             ///< members by may_name_person, looked for with the candidates
   std::optional<std::array<double, 4>> bbox;  ///< x, y, width, height; may hold NaN
   bool wants_shape = false;                   ///< set by the caller: finds the box around `segmentation`
   bool has_shape = false;                     ///< there is a `segmentation`
@@ -52,6 +53,10 @@ void read_coco_record(JsonReader& json, CocoRecord& record);
 
 /// Whether a member's name looks as if it were meant to be annotator_id: "annotator", "worker_id", "anotator_id".
 [[nodiscard]] bool resembles_annotator_id(std::string_view key);
+
+/// Whether a member's name, though no usual one for an annotator's, may mean a person: "rad_id", "created_by",
+/// "reader". Nothing is read on such a guess; people are told of it.
+[[nodiscard]] bool may_name_person(std::string_view key);
 
 /// Numbers of the array that comes next; may hold NaN. Throws JsonValueError for more than `limit`.
 void read_numbers(JsonReader& json, std::vector<double>& out, std::size_t limit);

@@ -318,7 +318,7 @@ void CrowdBuilder::add_assignment(std::int32_t image, std::int32_t annotator, co
     return;
   }
   assignments_.push_back({image, annotator});
-  if (keep_places_) assignment_place_.push_back(where);
+  if (keep_places_ || one_each_) assignment_place_.push_back(where);
 }
 
 void CrowdBuilder::for_images_of_this_file(const std::function<void(std::int32_t)>& use) const {
@@ -457,6 +457,24 @@ void CrowdBuilder::tie(List<Record>& list) {
   }
 }
 
+void CrowdBuilder::check_repeated_assignments() {
+  std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> first;
+  for (std::size_t n = 0; n < assignments_.size(); ++n) {
+    const Assignment& a = assignments_[n];
+    const auto [at, is_new] = first.try_emplace({a.image, a.annotator}, n);
+    if (is_new) continue;
+    const ImageRecord& image = images_.records[static_cast<std::size_t>(a.image)];
+    const AnnotatorRecord& who = annotators_.records[static_cast<std::size_t>(a.annotator)];
+    problems_.report(ProblemKind::duplicate_id, [&] {
+      return text(assignment_place_[n]) + ": " + in_quotes(who.id.text) + " labelled the image " +
+             in_quotes(image.file.empty() ? image.id.text : image.file) + " before (" +
+             text(assignment_place_[at->second]) +
+             "), and would count twice; leave one of them out, or, if two people drew, read with --annotator-from file "
+             "or folder";
+    });
+  }
+}
+
 CrowdData CrowdBuilder::finish(ReadReport* report) {
   if (images_.tied) tie(images_);
   if (classes_.tied) tie(classes_);
@@ -488,7 +506,9 @@ CrowdData CrowdBuilder::finish(ReadReport* report) {
     for (std::size_t n = 0; n < assignments_.size(); ++n) {
       Assignment a = assignments_[n];
       const RecordPlace where = place_of(assignment_place_, n);
-      if (resolve(a.image, images_, where) && resolve(a.annotator, annotators_, where)) assignments_[kept++] = a;
+      if (!resolve(a.image, images_, where) || !resolve(a.annotator, annotators_, where)) continue;
+      if (n < assignment_place_.size()) assignment_place_[kept] = where;
+      assignments_[kept++] = a;
     }
     assignments_.resize(kept);
     kept = 0;
@@ -515,6 +535,7 @@ CrowdData CrowdBuilder::finish(ReadReport* report) {
     truth_covered_.resize(kept);
   }
 
+  if (one_each_) check_repeated_assignments();
   if (keep_places_) {
     const auto places_of = [](const auto& list) {
       std::vector<RecordPlace> places(list.records.size());

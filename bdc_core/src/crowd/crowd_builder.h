@@ -64,6 +64,8 @@ class CrowdBuilder {
   void add_truth(std::int32_t image, std::int32_t label, const Box& box, bool is_crowd, double area,
                  const RecordPlace& place, const std::array<double, 4>* xywh = nullptr);
   void add_assignment(std::int32_t image, std::int32_t annotator, const RecordPlace& place);
+  /// Nobody labels an image twice: finish() reports who does. Called before the first assignment.
+  void expect_one_assignment_each() { one_each_ = true; }
   /// The files say who saw what.
   void assignments_are_known() { assignments_known_ = true; }
   /// Truth looked at this image. Without any such call (or truth_coverage_is_listed) truth covers all images.
@@ -128,6 +130,8 @@ class CrowdBuilder {
   /// Makes records that are the same by name one record.
   template <class Record>
   void tie(List<Record>& list);
+  /// Reports assignments that stand there twice; their images and annotators are resolved.
+  void check_repeated_assignments();
   template <class Record>
   std::string unknown_message(const List<Record>& list, const Mention& mention, const RecordPlace& place) const;
 
@@ -140,13 +144,13 @@ class CrowdBuilder {
   List<AnnotatorRecord> annotators_{"annotator", "annotators", ProblemKind::unknown_annotator, {}, {}, {}};
   std::vector<Annotation> annotations_;
   std::vector<Assignment> assignments_;
-  std::vector<RecordPlace> assignment_place_;  ///< of each assignment, when places are kept
+  std::vector<RecordPlace> assignment_place_;  ///< of each assignment, when places are kept or one_each_
   std::vector<TruthBox> truth_;
   std::vector<std::int32_t> truth_covered_;
   std::vector<std::string> notes_;
   std::uint32_t source_ = 0, sources_ = 1;
   std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> annotator_sources_;
-  bool assignments_known_ = false;
+  bool assignments_known_ = false, one_each_ = false;
   bool has_truth_ = false;
   bool coverage_listed_ = false;
 };

@@ -35,6 +35,7 @@ struct ReadContext {
   std::vector<std::string> class_names;     ///< options.class_names or what lies in the data's folder
   std::string class_names_file;             ///< where the latter were found
   bool class_names_known = false, class_names_used = false;
+  bool classes_with_ids = false, classes_without_ids = false;  ///< of VinDr-CXR's tables: whether files number theirs
   bool split_used = false;  ///< the data are divided, so that options.split means something
   /// Numbers that files give to images which are known by their names (CVAT); finish() decides whether to use them.
   std::vector<std::pair<std::int32_t, std::int64_t>> image_numbers;

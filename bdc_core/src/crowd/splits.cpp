@@ -10,8 +10,10 @@
 
 namespace bdc {
 
-std::string split_of(const std::string& folder_name) {
-  std::string name = lower_case(folder_name);
+namespace {
+
+/// The split that a single word names; empty for any other word.
+std::string split_word(std::string name) {
   while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.pop_back();  // val2017
   for (const char* train : {"train", "training"}) {
     if (name == train) return "train";
@@ -23,6 +25,58 @@ std::string split_of(const std::string& folder_name) {
     if (name == test) return "test";
   }
   return {};
+}
+
+/// A name in lower case, taken apart at what joins words.
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words(1);
+  for (const char c : lower_case(name)) {
+    if (c != '_' && c != '-' && c != '.' && c != ' ') {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+/// A word that says what a file holds, and not who made it.
+bool is_plain_word(const std::string& word) {
+  for (const char* known : {"instances", "labels", "label", "annotations", "annotation", "boxes", "bbox", "coco", "set",
+                            "data", "default", "gt"}) {
+    if (word == known) return true;
+  }
+  return false;
+}
+
+/// A name that contains one split: which, and the other words.
+struct SplitName {
+  std::string split, rest;
+  bool plain = true;  ///< the rest is made of plain words
+};
+
+SplitName split_name(const std::string& name) {
+  SplitName out;
+  std::size_t splits = 0;
+  for (const std::string& word : words_of(name)) {
+    if (std::string split = split_word(word); !split.empty()) {
+      out.split = std::move(split);
+      ++splits;
+      continue;
+    }
+    out.rest += (out.rest.empty() ? "" : "_") + word;
+    out.plain = out.plain && is_plain_word(word);
+  }
+  if (splits != 1) out.split.clear();
+  return out;
+}
+
+}  // namespace
+
+std::string split_of(const std::string& folder_name) {
+  const SplitName found = split_name(folder_name);
+  return found.plain ? found.split : std::string();
 }
 
 std::vector<std::string> label_splits(const std::string& path) {
@@ -44,9 +98,17 @@ std::vector<std::string> label_splits(const std::string& path) {
   return out;
 }
 
-bool are_splits(const std::vector<std::string>& folder_names) {
-  return !folder_names.empty() && std::all_of(folder_names.begin(), folder_names.end(),
-                                              [](const std::string& name) { return !split_of(name).empty(); });
+bool are_splits(const std::vector<std::string>& names) {
+  if (names.empty()) return false;
+  if (std::all_of(names.begin(), names.end(), [](const std::string& name) { return !split_of(name).empty(); })) {
+    return true;
+  }
+  const std::string rest = split_name(names.front()).rest;
+  std::set<std::string> different;
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    const SplitName found = split_name(name);
+    return !found.split.empty() && found.rest == rest && different.insert(found.split).second;
+  });
 }
 
 }  // namespace bdc

@@ -5,11 +5,12 @@
 
 namespace bdc {
 
-/// "train", "val" or "test" for a folder that holds one part of a data set (train, valid, val2017, testing, ...); empty
-/// for any other name.
+/// "train", "val" or "test" for a folder or file that holds one part of a data set (train, valid, val2017,
+/// train_labels, instances_val2017, ...); empty for any other name.
 [[nodiscard]] std::string split_of(const std::string& folder_name);
 
-/// Whether all of these names, and there is at least one, are names of splits.
-[[nodiscard]] bool are_splits(const std::vector<std::string>& folder_names);
+/// Whether all of these names, and there is at least one, are names of splits, or differ in nothing but their splits
+/// (street_train, street_test).
+[[nodiscard]] bool are_splits(const std::vector<std::string>& names);
 
 }  // namespace bdc

@@ -91,5 +91,51 @@ TEST(LabelStudioFormat, BrokenFilesSayWhereAndWhat) {
   expect_refused_by("label-studio", cases);
 }
 
+TEST(LabelStudioFormat, PredictionsAreNobodysAndSaidToBeLeftOut) {
+  const std::string box = R"({"type": "rectanglelabels", "original_width": 90, "original_height": 80,
+      "value": {"x": 1, "y": 2, "width": 3, "height": 4, "rectanglelabels": ["car"]}})";
+  const std::string predictions = R"("predictions": [{"model_version": "m", "result": [)" + box + "]}]";
+  EXPECT_NE(
+      parse_error(R"([{"id": 1, "data": {"image": "a.jpg"}, "annotations": [], )" + predictions + "}]", "label-studio")
+          .find("found nothing but predictions (1 predicted box)"),
+      std::string::npos);
+  std::vector<std::string> notes;
+  ReadOptions options;
+  options.notes = &notes;
+  const CrowdData data =
+      parse(R"([{"id": 1, "data": {"image": "a.jpg"}, "annotations": [{"completed_by": 1, "result": [)" + box +
+                "]}], " + predictions + "}]",
+            "label-studio", "in", options);
+  EXPECT_EQ(data.annotations.size(), 1U);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0], "in: 1 predicted box is left out: nobody drew them");
+}
+
+TEST(LabelStudioFormat, ARectangleTakesTheLabelOfItsRegion) {
+  const auto result = [](const std::string& id, const std::string& type, const std::string& more) {
+    return R"({"id": ")" + id + R"(", "type": ")" + type + R"(", "original_width": 200, "original_height": 100,
+        "value": {"x": 10, "y": 10, "width": 20, "height": 20, "rotation": 0)" +
+           more + "}}";
+  };
+  const auto task = [](const std::string& results) {
+    return R"([{"id": 1, "data": {"image": "a.jpg"}, "annotations": [{"completed_by": 1, "result": [)" + results +
+           "]}]}]";
+  };
+  std::vector<std::string> notes;
+  ReadOptions options;
+  options.notes = &notes;
+  const CrowdData data =
+      parse(task(result("r1", "rectangle", "") + ", " + result("r2", "labels", R"(, "labels": ["dog"])") + ", " +
+                 result("r1", "labels", R"(, "labels": ["cat"])") + ", " + result("r2", "rectangle", "") + ", " +
+                 result("r3", "rectangle", "")),
+            "label-studio", "in", options);
+  ASSERT_EQ(data.annotations.size(), 2U);
+  EXPECT_EQ(data.annotations[0].box, (Box{20, 10, 60, 30}));
+  EXPECT_EQ(data.classes[static_cast<std::size_t>(data.annotations[0].label)].name, "cat");
+  EXPECT_EQ(data.classes[static_cast<std::size_t>(data.annotations[1].label)].name, "dog");
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].rfind("1 shape that is not a box is left out", 0), 0U) << notes[0];
+}
+
 }  // namespace
 }  // namespace bdc::test

@@ -152,5 +152,44 @@ TEST(CsvFormat, BrokenTablesSayWhereAndWhat) {
             std::string::npos);
 }
 
+TEST(CsvFormat, SemicolonsAndTabsSeparateWhenTheHeadingHasNoCommas) {
+  for (const char separator : {';', '\t'}) {
+    std::string text = "image;annotator;class;x1;y1;x2;y2\na.jpg;ann;a, b;1.5;2;30;40\n";
+    for (char& c : text) c = c == ';' ? separator : c;
+    const TemporaryFolder folder;
+    folder.write("t.csv", text);
+    std::vector<std::string> notes;
+    ReadOptions options;
+    options.notes = &notes;
+    const CrowdData data = read_crowd({folder / "t.csv"}, options);
+    ASSERT_EQ(data.annotations.size(), 1U);
+    EXPECT_EQ(data.annotations[0].box, (Box{1.5, 2, 30, 40}));
+    EXPECT_EQ(data.classes[0].name, "a, b");
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_NE(notes[0].find(separator == ';' ? "separated by semicolons" : "separated by tabs"), std::string::npos);
+  }
+  expect_refused_by("csv", {{"image;class;x1;y1;x2;y2\na.jpg;car;1,5;2;30;40\n",
+                             "in:2: expected a number as x1, found \"1,5\"; decimal commas are not read"}});
+}
+
+TEST(CsvFormat, TitlesOfSeveralLinesAreOneLine) {
+  const CrowdData data = parse("\"image\n\",\"class\r\nname\",x1,y1,x2,y2\na.jpg,car,1,2,30,40\n", "csv", "in", [] {
+    ReadOptions options;
+    options.columns = "class=class name";
+    return options;
+  }());
+  EXPECT_EQ(data.annotations.size(), 1U);
+  expect_refused_by("csv", {{"\"my\npicture\",class\na.jpg,car\n", "found the heading \"my picture, class\""}});
+}
+
+TEST(CsvFormat, AColumnThatMayNameAPersonIsTold) {
+  std::vector<std::string> notes;
+  ReadOptions options;
+  options.notes = &notes;
+  static_cast<void>(parse("image,class,created_by,x1,y1,x2,y2\na.jpg,car,ann,1,2,30,40\n", "csv", "in", options));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("--columns annotator=created_by"), std::string::npos) << notes[0];
+}
+
 }  // namespace
 }  // namespace bdc::test

@@ -354,5 +354,80 @@ TEST(SeveralFiles, AnnotatorsNamedLikeSplitsAreALossOfFoldersAndListed) {
       << "VOC files name their annotator";
 }
 
+TEST(SeveralFiles, FilesAndFoldersNamedAfterSplitsAreNoAnnotators) {
+  const TemporaryFolder folder;
+  for (const char* file : {"street/instances_train.json", "street/instances_val2017.json", "street/ann_train.json",
+                           "street/ann_test.json", "street/bob_test.json"}) {
+    folder.write(file, kPlain);
+  }
+  folder.write("yolo/train_labels/a.txt", "0 0.5 0.5 1 1\n");
+  folder.write("yolo/test_labels/b.txt", "0 0.5 0.5 1 1\n");
+  folder.write("sizes.csv", "a.jpg,90,80\nb.jpg,90,80\n");
+  ReadOptions options;
+  options.sizes_csv = folder / "sizes.csv";
+  const Read coco = read({folder / "street/instances_train.json", folder / "street/instances_val2017.json"});
+  EXPECT_EQ(annotators_of(coco.data), Names{"street"});
+  EXPECT_TRUE(coco.notes_have("are splits of one data set, not annotators"));
+  EXPECT_EQ(annotators_of(read({folder / "street/ann_train.json", folder / "street/ann_test.json"}).data),
+            Names{"street"});
+  EXPECT_EQ(annotators_of(read({folder / "street/ann_test.json", folder / "street/bob_test.json"}).data),
+            (Names{"ann_test", "bob_test"}));
+  EXPECT_EQ(annotators_of(read({folder / "yolo/train_labels", folder / "yolo/test_labels"}, options).data),
+            Names{"yolo"});
+  EXPECT_EQ(annotators_of(read({folder / "yolo"}, options).data), Names{"yolo"});
+}
+
+TEST(SeveralFiles, AMemberThatMayNameAPersonIsTold) {
+  std::string annotations;
+  for (int n = 0; n < 8; ++n) {
+    annotations += std::string(n == 0 ? "" : ", ") + R"({"image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], )" +
+                   "\"rad_id\": \"R" + std::to_string(n % 2) + "\", \"createdBy\": \"only one\", \"email\": \"e" +
+                   std::to_string(n) + "\", \"source\": " + std::to_string(n % 2) + "}";
+  }
+  const TemporaryFolder folder;
+  folder.write("a.json", coco(R"({"id": 1, "file_name": "a.jpg", "width": 90, "height": 80})",
+                              R"({"id": 1, "name": "car"})", annotations));
+  const Read found = read({folder / "a.json"});
+  EXPECT_EQ(annotators_of(found.data), Names{"a"});
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_TRUE(
+      found.notes_have("the member \"rad_id\" of the annotations has 2 different values (on 8 of 8 annotations) "
+                       "and may say who drew; it is not used. If it does, add --annotator-key rad_id"))
+      << found.notes[0];
+  ReadOptions options;
+  options.annotator_key = "rad_id";
+  EXPECT_EQ(annotators_of(read({folder / "a.json"}, options).data), (Names{"R0", "R1"}));
+}
+
+TEST(SeveralFiles, OneCvatAssigneeTwiceOnAnImageIsRefused) {
+  const std::string by_ann =
+      with(kCvat, "<image", "<meta><task><assignee><username>ann</username></assignee></task></meta><image");
+  const TemporaryFolder folder;
+  folder.write("job_1.xml", by_ann);
+  folder.write("job_2.xml", with(by_ann, "a.jpg", "street/a.jpg"));
+  folder.write("job_3.xml", with(by_ann, "a.jpg", "b.jpg"));
+  const std::string error = error_of([&] {
+    static_cast<void>(read_crowd({folder / "job_1.xml", folder / "job_2.xml"}, {}));
+  });
+  EXPECT_NE(error.find("\"ann\" labelled the image \"a.jpg\" before ("), std::string::npos) << error;
+  EXPECT_NE(error.find("would count twice"), std::string::npos) << error;
+  EXPECT_EQ(read({folder / "job_1.xml", folder / "job_3.xml"}).data.annotations.size(), 2U);
+  ReadOptions options;
+  options.annotator_from = AnnotatorFrom::file;
+  EXPECT_EQ(read({folder / "job_1.xml", folder / "job_2.xml"}, options).data.annotators.size(), 2U);
+}
+
+TEST(SeveralFiles, CvatImagesWithAndWithoutFoldersAreTheSame) {
+  const TemporaryFolder folder;
+  folder.write("all/ann.xml", kCvat);
+  folder.write("all/bob.xml", with(kCvat, "a.jpg", "street/a.jpg"));
+  for (const Names& paths : {Names{folder / "all"}, Names{folder / "all/ann.xml", folder / "all/bob.xml"}}) {
+    const Read found = read(paths);
+    EXPECT_EQ(found.data.images.size(), 1U);
+    EXPECT_EQ(found.data.assignments.size(), 2U);
+    EXPECT_TRUE(found.notes_have("1 images have different ids in different files and are tied by their names"));
+  }
+}
+
 }  // namespace
 }  // namespace bdc::test

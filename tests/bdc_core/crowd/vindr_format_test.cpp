@@ -54,5 +54,28 @@ TEST(VindrFormat, BrokenFilesSayWhereAndWhat) {
   expect_refused_by("vindr", cases, "t.csv");
 }
 
+TEST(VinDrFormat, ClassesOfFilesWithAndWithoutIdsAreTiedByTheirNames) {
+  const TemporaryFolder folder;
+  const std::string with_ids = folder.write("with.csv",
+                                            "image_id,class_name,class_id,rad_id,x_min,y_min,x_max,y_max\n"
+                                            "a,Nodule,8,R1,1,2,30,40\na,Effusion,3,R1,1,2,30,40\n");
+  const std::string without = folder.write("without.csv",
+                                           "image_id,class_name,rad_id,x_min,y_min,x_max,y_max\n"
+                                           "a,Effusion,R2,1,2,30,40\na,Mass,R2,1,2,30,40\n");
+  for (const auto& paths : {std::vector<std::string>{with_ids, without}, std::vector<std::string>{without, with_ids}}) {
+    std::vector<std::string> notes;
+    ReadOptions options;
+    options.notes = &notes;
+    const CrowdData data = read_crowd(paths, options);
+    ASSERT_EQ(data.classes.size(), 3U);
+    for (const ClassRecord& record : data.classes) {
+      EXPECT_EQ(record.id.text, record.name == "Nodule" ? "8" : record.name == "Effusion" ? "3" : "9") << record.name;
+      EXPECT_TRUE(record.id.is_integer);
+    }
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_NE(notes[0].find("tied by their names"), std::string::npos) << notes[0];
+  }
+}
+
 }  // namespace
 }  // namespace bdc::test

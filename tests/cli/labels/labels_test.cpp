@@ -521,4 +521,17 @@ TEST_F(Labels, TheConsensusGoesBackInTheFormatOfALabellingProgram) {
   EXPECT_EQ(host({"validate", "labels"}).exit_code, 0);
 }
 
+TEST_F(Labels, AggregateSaysHowManyBoxesLeaveTheirImages) {
+  json data = crowd();
+  data["annotations"][0]["bbox"] = {190, 20, 40, 30};
+  data["annotations"][1]["bbox"] = {300, 20, 40, 30};
+  folder.write("out.json", data.dump());
+  const auto run = host({"aggregate", "out.json"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.err.find("1 lie outside their images and 1 reach beyond the edge; they are used as drawn"),
+            std::string::npos)
+      << run.err;
+  EXPECT_EQ(host({"aggregate", "crowd.json"}).err.find("outside their images"), std::string::npos);
+}
+
 }  // namespace

@@ -1,6 +1,7 @@
 // COCO JSON: bdc's own crowd format (annotator_id on every annotation, annotators[], assignments[], optional truth[])
 // and plain COCO, where a file holds the boxes of one annotator, or the truth.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -218,9 +219,33 @@ class CocoFileReader {
     return out;
   }
 
+  /// The different values of a member, as far as they are few.
+  struct Values {
+    static constexpr std::size_t few = 200;
+    std::size_t count = 0;
+    IdTable different;
+    void add(const RecordId& id) {
+      ++count;
+      if (different.size() <= few) static_cast<void>(different.add(id));
+    }
+  };
+
+  /// One person is taken to have drawn all: says so where a member may tell them apart.
+  void tell_of_persons() {
+    for (const auto& [key, values] : persons_) {
+      const std::size_t different = values.different.size();
+      if (different < 2 || different > Values::few || 2 * different > values.count + 2) continue;
+      context_.note(json_.name() + ": the member " + in_quotes(key) + " of the annotations has " +
+                    std::to_string(different) + " different values (on " + std::to_string(values.count) + " of " +
+                    counted(annotations_seen_, "annotation") +
+                    ") and may say who drew; it is not used. If it does, add --annotator-key " + printable(key));
+    }
+  }
+
   /// Boxes that do not say who drew them are their image's annotator's, where images name theirs, else the file's.
   void settle_annotators() {
     if (builder_.boxes() == first_box_ || authors_ == Authors::per_annotation) return;
+    if (image_annotators_.empty()) tell_of_persons();
     if (!image_annotators_.empty()) {
       context_.note(json_.name() + ": the annotators are those that the images name (" + in_quotes(image_key_) + ")");
     } else if (raters_listed_) {
@@ -300,6 +325,10 @@ class CocoFileReader {
     }
     if (authors_ == Authors::undecided) decide_authors(place);
     check_candidates(place);
+    for (const CocoRecord::Candidate& person : record_.persons) {
+      if (person.id) persons_[person.key].add(*person.id);
+    }
+    ++annotations_seen_;
     std::int32_t annotator = -1;  // settled at the end of the file
     if (authors_ == Authors::elsewhere) {
       if (record_.annotator_id && plain_asked()) {
@@ -454,6 +483,8 @@ class CocoFileReader {
   std::unordered_map<std::int32_t, std::int32_t> image_annotators_;  ///< of images that name theirs
   std::string image_key_;                                            ///< the member that names it
   bool raters_listed_ = false;
+  std::map<std::string, Values> persons_;  ///< members that may mean persons
+  std::size_t annotations_seen_ = 0;
   std::size_t crowd_boxes_ = 0, true_boxes_ = 0;
 };
 

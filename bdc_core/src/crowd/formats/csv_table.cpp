@@ -40,13 +40,34 @@ const Role roles[] = {
     {"height", {"height", "image_height"}},
 };
 
+/// A title on one line: spreadsheets break long ones.
+std::string title_of(std::string_view field) {
+  std::string out;
+  for (const char c : trimmed(field)) {
+    const bool is_blank = c == '\n' || c == '\r' || c == '\t' || c == ' ';
+    if (!is_blank) {
+      out += c;
+    } else if (out.back() != ' ') {
+      out += ' ';
+    }
+  }
+  return out;
+}
+
+/// A number with a decimal comma would be read wrongly or not at all, depending on the file; it is refused.
+std::string comma_advice(std::string_view field) {
+  return field.find(',') == std::string_view::npos
+             ? std::string()
+             : "; decimal commas are not read: save the table with decimal points";
+}
+
 class Heading {
  public:
   /// Throws DataError when a column that is named is not there.
   Heading(const CsvReader& csv, const std::string& columns) : csv_(csv) {
     read_options(columns);
     for (std::size_t i = 0; i < csv.fields().size(); ++i) {
-      const std::string title = lower_case(trimmed(csv.fields()[i]));
+      const std::string title = lower_case(title_of(csv.fields()[i]));
       for (const Role& role : roles) {
         const bool known = std::find_if(role.titles.begin(), role.titles.end(),
                                         [&](const char* t) { return title == t; }) != role.titles.end() ||
@@ -67,16 +88,26 @@ class Heading {
 
   void require_complete() const {
     for (const auto& [role, title] : repeated_) {
-      csv_.fail("two columns may be the " + role + " (" + in_quotes(csv_.fields()[column_.at(role)]) + " and " +
-                in_quotes(title) + "); say which with --columns " + role + "=TITLE");
+      csv_.fail("two columns may be the " + role + " (" + in_quotes(title_of(csv_.fields()[column_.at(role)])) +
+                " and " + in_quotes(title) + "); say which with --columns " + role + "=TITLE");
     }
     if (is_complete()) return;
+    std::vector<std::string> titles;
+    for (const std::string& field : csv_.fields()) titles.push_back(title_of(field));
     csv_.fail("expected columns for image, class and x1,y1,x2,y2 (or x,y,w,h), found the heading " +
-              in_quotes(join(csv_.fields())) + "; name them with --columns image=TITLE,class=TITLE,x1=TITLE,...");
+              in_quotes(join(titles)) + "; name them with --columns image=TITLE,class=TITLE,x1=TITLE,...");
   }
 
   [[nodiscard]] bool has(const char* role) const { return column_.count(role) > 0; }
   [[nodiscard]] std::size_t at(const char* role) const { return column_.at(role); }
+  /// A column that is not used and may say who drew; empty when there is none, or annotators have a column.
+  [[nodiscard]] std::string person_column() const {
+    if (has("annotator")) return {};
+    for (const std::string& field : csv_.fields()) {
+      if (may_name_person(title_of(field))) return title_of(field);
+    }
+    return {};
+  }
   [[nodiscard]] bool by_corners() const { return by_corners_; }
   [[nodiscard]] bool relative() const { return relative_; }
   [[nodiscard]] bool unit_given() const { return unit_given_ || relative_; }
@@ -86,7 +117,7 @@ class Heading {
 
   [[nodiscard]] std::size_t find_title(const std::string& wanted) const {
     for (std::size_t i = 0; i < csv_.fields().size(); ++i) {
-      if (lower_case(trimmed(csv_.fields()[i])) == lower_case(wanted)) return i;
+      if (lower_case(title_of(csv_.fields()[i])) == lower_case(wanted)) return i;
     }
     return absent;
   }
@@ -134,9 +165,16 @@ void parse_csv(std::istream& in, const std::string& name, ReadContext& context) 
   builder.begin_file(name);
   use_class_names(context, ClassKeys::name);
   CsvReader csv(in, name);
+  if (const char separator = csv.detect_separator(); separator != ',') {
+    context.note(name + ": the fields are separated by " + (separator == ';' ? "semicolons" : "tabs"));
+  }
   if (!csv.next_row()) csv.fail("expected a heading with the columns' titles, found an empty file");
   const Heading heading(csv, context.options.columns);
   heading.require_complete();
+  if (const std::string person = heading.person_column(); !person.empty()) {
+    context.note(name + ": the column " + in_quotes(person) +
+                 " may say who drew; it is not used. If it does, add --columns annotator=" + printable(person));
+  }
   const std::size_t columns = csv.fields().size();
   static constexpr const char* corner_roles[4] = {"x1", "y1", "x2", "y2"};
   static constexpr const char* extent_roles[4] = {"x", "y", "w", "h"};
@@ -187,8 +225,9 @@ void parse_csv(std::istream& in, const std::string& name, ReadContext& context) 
       const auto value = parse_real(field);
       blank += field.empty() ? 1 : 0;
       if (!field.empty() && !value) {
-        builder.report(ProblemKind::bad_record, place,
-                       std::string("expected a number as ") + sides[i] + ", found " + in_quotes(field));
+        builder.report(
+            ProblemKind::bad_record, place,
+            std::string("expected a number as ") + sides[i] + ", found " + in_quotes(field) + comma_advice(field));
         good = false;
         break;
       }
@@ -237,6 +276,7 @@ bool looks_like_csv(const std::string& path) {
   try {
     std::ifstream in = open_input(path);
     CsvReader csv(in, path);
+    csv.detect_separator();
     return csv.next_row() && Heading(csv, "").is_complete();
   } catch (const DataError&) {
     return false;

@@ -37,6 +37,9 @@ class CvatFileReader {
       xml_.fail(track,
                 "expected \"CVAT for images\", found a <track> of \"CVAT for video\"; export the task for images");
     }
+    // Some exports have the images' folders in their names and some have not.
+    if (context_.sources.size() > 1) builder_.files_have_own_ids(true, false);
+    builder_.expect_one_assignment_each();
     builder_.begin_file(xml_.name());
     const pugi::xml_node meta = root.child("meta");
     const pugi::xml_node about = meta.child("job")       ? meta.child("job")
@@ -293,13 +296,16 @@ void finish_cvat(ReadContext& context) {
   number_classes(context);
   std::vector<ImageRecord>& images = context.builder.image_records();
   std::vector<std::int64_t> number(images.size(), -1);
-  std::unordered_map<std::int64_t, std::int32_t> owner;
+  std::unordered_map<std::int64_t, std::string> owner;
+  std::unordered_map<std::string, std::int64_t> of_name;
   for (const auto& [image, value] : context.image_numbers) {
     // Images are mentioned and defined at once, so a mention's number is the record's.
     auto& known = number[static_cast<std::size_t>(image)];
     const bool contradicts =
-        value < 0 || (known >= 0 && known != value) || owner.try_emplace(value, image).first->second != image;
-    if (contradicts) return;
+        value < 0 || of_name.try_emplace(images[static_cast<std::size_t>(image)].file, value).first->second != value ||
+        owner.try_emplace(value, images[static_cast<std::size_t>(image)].file).first->second !=
+            images[static_cast<std::size_t>(image)].file;
+    if (contradicts) return;  // ids are then the names
     known = value;
   }
   if (std::count(number.begin(), number.end(), -1) > 0) return;

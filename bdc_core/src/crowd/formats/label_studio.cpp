@@ -6,6 +6,8 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/files.h"
 #include "bdc/base/atomic_file.h"
@@ -28,6 +30,8 @@ struct DrawnBox {
   std::int64_t width = 0, height = 0;  // of the image, in pixels
   std::string label;
   std::size_t line = 0;
+  std::string region;     ///< the result's id, of a box that is labelled by another result (Rectangle and Labels)
+  bool has_sides = true;  ///< false: only a label
 };
 
 /// One annotator's work on a task.
@@ -36,6 +40,7 @@ struct Work {
   std::string annotator_name;
   bool cancelled = false, truth = false;
   std::vector<DrawnBox> boxes;
+  std::vector<DrawnBox> parts;  ///< boxes without labels, and labels without boxes, to be put together by region
   std::size_t line = 0;
 };
 
@@ -52,6 +57,13 @@ class LabelStudioReader {
     builder_.assignments_are_known();
     for_each_record(json_, builder_.problems(), [this] { task(); });
     json_.finish();
+    if (predicted_ == 0) return;
+    const std::string boxes = counted(predicted_, "predicted box", "predicted boxes");
+    if (works_ == 0) {
+      throw DataError(json_.name() + ": expected annotations, found nothing but predictions (" + boxes +
+                      "); nobody drew these. Export a project that people have labelled");
+    }
+    context_.note(json_.name() + ": " + boxes + (predicted_ == 1 ? " is" : " are") + " left out: nobody drew them");
   }
 
  private:
@@ -74,6 +86,8 @@ class LabelStudioReader {
       } else if (key == "annotations" || key == "completions") {
         works.emplace();
         for_each_record(json_, builder_.problems(), [&] { works->push_back(annotation()); });
+      } else if (key == "predictions" && json_.peek() == JsonReader::Type::array) {
+        count_predictions();
       } else {
         json_.skip();
       }
@@ -84,7 +98,27 @@ class LabelStudioReader {
     }
     builder_.define_image(*id, file, width, height, place);
     const std::int32_t image = builder_.image(*id, "id", place);
+    works_ += works->size();
     for (const Work& work : *works) use(work, image);
+  }
+
+  void count_predictions() {
+    json_.begin_array();
+    while (json_.next_element()) {
+      if (json_.peek() != JsonReader::Type::object) {
+        json_.skip();
+        continue;
+      }
+      json_.begin_object();
+      while (json_.next_member()) {
+        if (json_.key() != "result" || json_.peek() != JsonReader::Type::array) {
+          json_.skip();
+          continue;
+        }
+        json_.begin_array();
+        for (; json_.next_element(); ++predicted_) json_.skip();
+      }
+    }
   }
 
   /// The image: "image", or else the first text. Width and height are not Label Studio's, but data may hold any member.
@@ -133,6 +167,7 @@ class LabelStudioReader {
       }
     }
     if (!has_result) json_.fail_value("expected the member \"result\", found none");
+    join_parts(work);
     if (!work.annotator && !context_.options.annotator.empty()) {
       work.annotator = RecordId::untyped(context_.options.annotator);
     }
@@ -140,6 +175,32 @@ class LabelStudioReader {
       json_.fail_value("expected the member \"completed_by\" (who drew), found none");
     }
     return work;
+  }
+
+  /// Rectangle and Labels: each box takes the label of its region.
+  void join_parts(Work& work) {
+    std::unordered_map<std::string, std::string> label_of_region;
+    std::unordered_set<std::string> drawn;
+    for (const DrawnBox& part : work.parts) {
+      if (part.has_sides) {
+        drawn.insert(part.region);
+      } else {
+        label_of_region.try_emplace(part.region, part.label);
+      }
+    }
+    for (DrawnBox& part : work.parts) {
+      const RecordPlace place = builder_.place(part.line, "[]", task_index_);
+      const auto label = label_of_region.find(part.region);
+      if (part.has_sides && label != label_of_region.end()) {
+        part.label = label->second;
+        work.boxes.push_back(std::move(part));
+      } else if (part.has_sides) {
+        context_.leave_shape(place, "a result of type \"rectangle\" without a label of its own id");
+      } else if (drawn.count(part.region) == 0) {
+        context_.leave_shape(place, "a result of type \"labels\" without a rectangle of its own id");
+      }
+    }
+    work.parts.clear();
   }
 
   void read_completed_by(Work& work) {
@@ -191,6 +252,8 @@ class LabelStudioReader {
       const std::string_view key = json_.key();
       if (key == "type") {
         type = json_.string();
+      } else if (key == "id" && json_.peek() == JsonReader::Type::string) {
+        box.region = json_.string();
       } else if (key == "original_width") {
         box.width = read_optional_integer(json_);
       } else if (key == "original_height") {
@@ -212,7 +275,15 @@ class LabelStudioReader {
                       "a result of type " + in_quotes(type) + " is not a labelled box and is left out");
       return;
     }
-    if (type != "rectanglelabels") {
+    if (type == "labels" && !box.region.empty() && !labels.empty()) {
+      box.has_sides = false;
+      box.label = labels.front();
+      if (labels.size() > 1) keeps_first(labels.size(), place);
+      work.parts.push_back(std::move(box));
+      return;
+    }
+    const bool bare = type == "rectangle" && !box.region.empty();
+    if (type != "rectanglelabels" && !bare) {
       const bool ellipse = type == "ellipselabels" && side[0] && side[1] && radius_[0] && radius_[1];
       const std::string what = "a result of type " + in_quotes(type);
       if ((!ellipse && (type != "polygonlabels" || !around_.box())) || labels.empty()) {
@@ -237,18 +308,20 @@ class LabelStudioReader {
         json_.fail_value(std::string("expected the number ") + in_quotes(names[i]) + " in value, found none");
       }
     }
-    if (labels.empty()) json_.fail_value("expected a label in rectanglelabels, found none");
-    if (labels.size() > 1) {
-      builder_.report(ProblemKind::ignored_shape, place,
-                      "a box with " + std::to_string(labels.size()) + " labels keeps only the first");
-    }
+    if (labels.empty() && !bare) json_.fail_value("expected a label in rectanglelabels, found none");
+    if (labels.size() > 1) keeps_first(labels.size(), place);
     if (box.width <= 0 || box.height <= 0) {
       json_.fail_value("expected original_width and original_height above 0, found " + std::to_string(box.width) +
                        " x " + std::to_string(box.height));
     }
-    box.label = labels.front();
+    if (!labels.empty()) box.label = labels.front();
     box.percent = {*side[0], *side[1], *side[0] + *side[2], *side[1] + *side[3]};
-    work.boxes.push_back(std::move(box));
+    (bare ? work.parts : work.boxes).push_back(std::move(box));
+  }
+
+  void keeps_first(std::size_t count, const RecordPlace& place) {
+    builder_.report(ProblemKind::ignored_shape, place,
+                    "a box with " + std::to_string(count) + " labels keeps only the first");
   }
 
   void read_value(std::array<std::optional<double>, 4>& side, DrawnBox& box, std::vector<std::string>& labels) {
@@ -269,7 +342,7 @@ class LabelStudioReader {
         radius_[key == "radiusX" ? 0 : 1] = json_.number_or_nan();
       } else if (key == "points" && json_.peek() == JsonReader::Type::array) {
         read_points();
-      } else if ((key == "rectanglelabels" || key == "polygonlabels" || key == "ellipselabels") &&
+      } else if ((key == "rectanglelabels" || key == "polygonlabels" || key == "ellipselabels" || key == "labels") &&
                  json_.peek() == JsonReader::Type::array) {
         json_.begin_array();
         while (json_.next_element()) {
@@ -327,6 +400,7 @@ class LabelStudioReader {
   ReadContext& context_;
   CrowdBuilder& builder_;
   std::size_t task_index_ = 0;
+  std::size_t predicted_ = 0, works_ = 0;        ///< boxes of predictions, and annotations, in the file
   std::string picture_;                          ///< what the boxes of this task are on: "to_name[item_index]"
   BoxAround around_;                             ///< of the polygon being read
   std::array<std::optional<double>, 2> radius_;  ///< of the ellipse being read

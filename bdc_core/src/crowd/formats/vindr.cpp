@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <map>
 
 #include "base/csv.h"
 #include "base/files.h"
@@ -114,12 +116,39 @@ void parse_rows(CsvReader& csv, ReadContext& context) {
     builder.add_box(image, builder.named_class(id, name, place), annotator,
                     {corner[0], corner[1], corner[2], corner[3]}, place);
   }
-  if (columns.class_id == absent) number_classes(context);
+  (columns.class_id == absent ? context.classes_without_ids : context.classes_with_ids) = true;
+}
+
+/// Classes of files without class_id get the ids that other files give to their names, or new ones.
+void finish_vindr(ReadContext& context) {
+  if (!context.classes_without_ids) return;
+  if (!context.classes_with_ids) {
+    number_classes(context);
+    return;
+  }
+  std::map<std::string, ExternalId> id_of;
+  std::int64_t largest = 0;
+  const auto has_id = [](const ClassRecord& record) { return record.id.is_integer || record.id.text != record.name; };
+  for (const ClassRecord& record : context.builder.class_records()) {
+    if (!has_id(record)) continue;
+    id_of.try_emplace(record.name, record.id);
+    if (record.id.is_integer) largest = std::max(largest, RecordId::from(record.id).value);
+  }
+  for (ClassRecord& record : context.builder.class_records()) {
+    if (has_id(record)) continue;
+    const auto known = id_of.find(record.name);
+    if (known != id_of.end()) {
+      record.id = known->second;
+    } else if (largest < std::numeric_limits<std::int64_t>::max()) {
+      record.id = id_of[record.name] = RecordId::integer(++largest).external();
+    }
+  }
 }
 
 void parse_vindr(std::istream& in, const std::string& name, ReadContext& context) {
   context.builder.begin_file(name);
   CsvReader csv(in, name);
+  csv.detect_separator();
   parse_rows(csv, context);
 }
 
@@ -148,6 +177,7 @@ bool looks_like_vindr(const std::string& path) {
   try {
     std::ifstream in = open_input(path);
     CsvReader csv(in, path);
+    csv.detect_separator();
     if (!csv.next_row()) return false;
     static_cast<void>(columns_of(csv));
     return true;
@@ -220,10 +250,15 @@ void write_vindr(const CrowdData& data, const std::string& path, WriteReport& re
 }  // namespace
 
 CrowdFormat vindr_format() {
-  return {"vindr",          "VinDr-CXR CSV: image_id,class_name,class_id,rad_id,x_min,y_min,x_max,y_max",
-          looks_like_vindr, parse_vindr,
-          read_vindr,       nullptr,
-          write_vindr};
+  return {"vindr",
+          "VinDr-CXR CSV: image_id,class_name,class_id,rad_id,x_min,y_min,x_max,y_max",
+          looks_like_vindr,
+          parse_vindr,
+          read_vindr,
+          finish_vindr,
+          write_vindr,
+          false,
+          true};
 }
 
 }  // namespace bdc

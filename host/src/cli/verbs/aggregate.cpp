@@ -83,6 +83,26 @@ AnnotatorPosteriors prior_for(const CrowdData& crowd, const std::string& file, s
   return prior;
 }
 
+/// Says how many boxes leave their images: they are used as drawn.
+void tell_boxes_outside(const CrowdData& crowd, std::vector<std::string>& notes) {
+  constexpr double tolerance = 0.01;  // pixels, as `validate` has it
+  std::size_t leaving = 0, outside = 0;
+  for (const Annotation& a : crowd.annotations) {
+    const ImageRecord& image = crowd.images[static_cast<std::size_t>(a.image)];
+    if (image.width == 0) continue;
+    const double w = image.width, h = image.height;
+    const bool misses = a.box.x1 >= w || a.box.y1 >= h || a.box.x2 <= 0 || a.box.y2 <= 0;
+    const bool leaves =
+        a.box.x1 < -tolerance || a.box.y1 < -tolerance || a.box.x2 > w + tolerance || a.box.y2 > h + tolerance;
+    outside += misses ? 1 : 0;
+    leaving += !misses && leaves ? 1 : 0;
+  }
+  if (leaving + outside == 0) return;
+  notes.push_back("of " + counted(crowd.annotations.size(), "box", "boxes") + ", " + std::to_string(outside) +
+                  " lie outside their images and " + std::to_string(leaving) +
+                  " reach beyond the edge; they are used as drawn. `validate --fix` clips and drops them");
+}
+
 Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
   Work work;
   progress.live("reading " + flags.labels[0]);
@@ -96,6 +116,7 @@ Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
   if (work.crowd.classes.empty()) {
     throw DataError(flags.labels[0] + ": expected classes, found none; boxes without a class cannot be aggregated");
   }
+  tell_boxes_outside(work.crowd, work.notes);
   if (!flags.truth.empty()) (void)attach_truth(work.crowd, flags.truth);
   if (work.crowd.has_truth) work.evaluated.assign(work.crowd.truth_covers.begin(), work.crowd.truth_covers.end());
   if (!flags.predictions.empty()) work.predictions = predictions_for(work.crowd, flags.predictions);
