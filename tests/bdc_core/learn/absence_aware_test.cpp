@@ -196,6 +196,43 @@ TEST_P(RandomCrowds, NoUpdateLowersTheBound) {
 
 INSTANTIATE_TEST_SUITE_P(AbsenceAware, RandomCrowds, ::testing::Range(0U, 50U));
 
+TEST(WrongShares, AreTheSameNumbersHeldDenseAndSparse) {
+  const std::vector<double> dense{0, 0.25, 0.5, 0.75, 0, 0.5, 0.25, 0.75, 0};
+  const bdc::WrongShares sparse = bdc::WrongShares::from_dense(dense);
+  EXPECT_EQ(sparse.share, (std::vector<double>{0.75, 0.75}));  // the rest are floors
+  EXPECT_EQ(sparse.dense(), dense);
+  EXPECT_EQ(bdc::WrongShares::even(3).dense(), (std::vector<double>{0, 0.5, 0.5, 0.5, 0, 0.5, 0.5, 0.5, 0}));
+  EXPECT_EQ(bdc::WrongShares::from_dense({0}).dense(), std::vector<double>{0});
+}
+
+TEST(WrongShares, OfAFitSumToOneAndFollowTheLabelsInsteadOfTheClasses) {
+  const std::size_t J = 400;
+  const Scene scene = make_scene(3, 30, J, random_skills(3, 4), 1.0);
+  const AbsenceAwareResult r = run_absence_aware(scene.crowd, nullptr, {});
+  const bdc::WrongShares& shares = r.beliefs.priors.wrong_share;
+  EXPECT_GT(shares.share.size(), 0U);
+  EXPECT_LE(shares.share.size(), 20 * scene.crowd.annotations.size());
+  const std::vector<double> dense = shares.dense();
+  for (std::size_t j = 0; j < J; ++j) {
+    double sum = 0;
+    for (std::size_t l = 0; l < J; ++l) sum += dense[l * J + j];
+    EXPECT_NEAR(sum, 1, 1e-9);
+  }
+  // The result's expectations are whole: also entries that no image asked for have what the prior says.
+  const bdc::ConfusionColumns& log_confusion = r.beliefs.log_confusion;
+  for (std::size_t k = 0; k < log_confusion.num_annotators(); ++k) {
+    std::map<std::size_t, double> of_floor;  // by true class
+    for (std::size_t c = log_confusion.begin[k]; c < log_confusion.begin[k + 1]; ++c) {
+      const auto l = static_cast<std::size_t>(log_confusion.label[c]);
+      for (std::size_t j = 0; j < J; ++j) {
+        if (j == l || dense[l * J + j] != shares.floor[j]) continue;
+        const double value = log_confusion.value[c * J + j];
+        EXPECT_EQ(of_floor.emplace(j, value).first->second, value);
+      }
+    }
+  }
+}
+
 class ManyClasses : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(ManyClasses, NoUpdateLowersTheBoundAndThreadsDoNotShow) {

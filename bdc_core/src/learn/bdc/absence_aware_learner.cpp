@@ -25,7 +25,10 @@ void archive_beliefs(Archive& state, Beliefs& b) {
   state(p.precision_shape), state(p.precision_rate), state(p.bias_strength);
   state(p.recall_a), state(p.recall_b), state(p.spurious_shape), state(p.spurious_rate);
   state(p.object_share);
-  state(p.right_strength), state(p.wrong_strength), state(p.wrong_share);
+  state(p.right_strength), state(p.wrong_strength);
+  std::vector<double> shares = p.wrong_share.dense();  // the form of states since 0.1
+  state(shares);
+  if constexpr (!std::is_const_v<Beliefs>) p.wrong_share = WrongShares::from_dense(shares);
   state(p.tail), state(p.size_power), state(p.reference_size);
   state(b.dependent_begin), state(b.dependent_on), state(b.dependent_share);
   state(b.source), state(b.log_confusion.value), state(b.class_weight), state(b.log_class);

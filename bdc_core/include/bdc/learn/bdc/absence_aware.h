@@ -12,6 +12,7 @@
 #include "bdc/crowd/predictions.h"
 #include "bdc/crowd/targets.h"
 #include "bdc/learn/bdc/confusion.h"
+#include "bdc/learn/bdc/wrong_shares.h"
 #include "bdc/learn/dependence.h"
 
 /// The profile `absence_aware`: one probabilistic model of who draws what, where and with which class, fitted by
@@ -86,8 +87,7 @@ struct AbsenceAwarePriors {
   std::array<double, kObjectRates> object_share = even_shares();  ///< of images, by object rate
   double right_strength = 1.5,
          wrong_strength = 1;  ///< typical Dirichlet weight of the right class and of all the wrong
-  /// J x J: how the wrong weight of true class j is spread over given classes l, at [l * J + j]; over l it sums to 1.
-  std::vector<double> wrong_share;
+  WrongShares wrong_share;
   double tail = 5;                             ///< degrees of freedom of the Student-t edge error
   std::array<double, 2> size_power{0.5, 0.5};  ///< edge error grows as (width, height) to this power
   std::array<double, 2> reference_size{1, 1};  ///< pixels; the crowd's median width and height

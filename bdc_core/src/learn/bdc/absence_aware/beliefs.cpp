@@ -80,8 +80,7 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector, c
   b.has_detector = has_detector;
   const std::size_t J = b.classes;
   b.priors.reference_size = {median_size(crowd, &Box::width), median_size(crowd, &Box::height)};
-  b.priors.wrong_share.assign(J * J, J > 1 ? 1.0 / static_cast<double>(J - 1) : 0.0);
-  for (std::size_t j = 0; j < J; ++j) b.priors.wrong_share[j * J + j] = 0;
+  b.priors.wrong_share = WrongShares::even(J);
   b.priors.wrong_strength = 0.5 * static_cast<double>(J > 1 ? J - 1 : 1);
   b.priors.right_strength = 1.5 * b.priors.wrong_strength;
   b.source.resize(b.sources());

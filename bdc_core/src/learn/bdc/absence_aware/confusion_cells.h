@@ -4,6 +4,12 @@
 
 namespace bdc::absence_aware {
 
+/// Entries of confusion columns. Those of column c: begin[c] <= n < begin[c+1], true classes ascending.
+struct ConfusionEntries {
+  std::vector<std::size_t> begin{0};
+  std::vector<std::int32_t> true_class;
+};
+
 /// Counts of confusion columns, only those above 0: a column has as many as there are classes that its boxes may have
 /// been, not J. Cells of column c: begin[c] <= n < begin[c+1], true classes ascending.
 struct ConfusionCells {

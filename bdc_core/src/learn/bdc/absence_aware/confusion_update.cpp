@@ -22,28 +22,87 @@ constexpr double kSmallestStrength = 1e-3, kLargestStrength = 1e4;
 /// with many classes and few boxes, one wrong label would weigh more than any agreement of boxes.
 constexpr double kLeastWrongPerClass = 0.25;
 
-/// The shares with their logarithms, and what most entries of a row are.
+/// Columns by given class, in the order of their sources.
+struct ColumnsByLabel {
+  std::vector<std::size_t> begin;
+  std::vector<std::uint32_t> column, source;
+  explicit ColumnsByLabel(const ConfusionColumns& columns)
+      : begin(columns.num_classes + 1, 0), column(columns.label.size()), source(columns.label.size()) {
+    for (const std::int32_t l : columns.label) ++begin[static_cast<std::size_t>(l) + 1];
+    for (std::size_t l = 0; l < columns.num_classes; ++l) begin[l + 1] += begin[l];
+    std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+    for (std::size_t k = 0; k < columns.num_annotators(); ++k) {
+      for (std::size_t c = columns.begin[k]; c < columns.begin[k + 1]; ++c) {
+        const std::size_t at = next[static_cast<std::size_t>(columns.label[c])]++;
+        column[at] = static_cast<std::uint32_t>(c);
+        source[at] = static_cast<std::uint32_t>(k);
+      }
+    }
+  }
+};
+
+/// The shares with their logarithms. Every pair of classes with a count has a cell of its own.
 struct Shares {
   std::size_t J;
-  std::vector<double>& share;
-  std::vector<double> log_share, floor, log_floor;
+  WrongShares& own;
+  std::vector<double> log_share, log_floor;
+  std::vector<std::uint32_t> at;  ///< per count: its cell among the shares; for the right class none
 
-  explicit Shares(AbsenceAwareBeliefs& beliefs) : J(beliefs.classes), share(beliefs.priors.wrong_share) {
-    floor.assign(J, 1.0);
-    for (std::size_t l = 0; l < J; ++l) {
-      for (std::size_t j = 0; j < J; ++j) {
-        if (j != l) floor[j] = std::min(floor[j], share[l * J + j]);
-      }
-    }
+  Shares(const ConfusionCells& counts, const ColumnsByLabel& by_label, AbsenceAwareBeliefs& beliefs)
+      : J(beliefs.classes), own(beliefs.priors.wrong_share), at(counts.count.size(), 0) {
+    add_cells(counts, by_label);
     log_floor.resize(J);
-    for (std::size_t j = 0; j < J; ++j) log_floor[j] = std::log(floor[j]);
-    log_share.assign(J * J, 0.0);
-    for (std::size_t l = 0; l < J; ++l) {
-      for (std::size_t j = 0; j < J; ++j) {
-        const double s = share[l * J + j];
-        if (j != l) log_share[l * J + j] = s == floor[j] ? log_floor[j] : std::log(s);
-      }
+    for (std::size_t j = 0; j < J; ++j) log_floor[j] = std::log(own.floor[j]);
+    log_share.resize(own.share.size());
+    for (std::size_t n = 0; n < log_share.size(); ++n) {
+      const auto j = static_cast<std::size_t>(own.true_class[n]);
+      log_share[n] = own.share[n] == own.floor[j] ? log_floor[j] : std::log(own.share[n]);
     }
+  }
+
+ private:
+  void add_cells(const ConfusionCells& counts, const ColumnsByLabel& by_label) {
+    WrongShares grown;
+    grown.floor = std::move(own.floor);
+    grown.begin.reserve(J + 1);
+    grown.begin.push_back(0);
+    grown.true_class.reserve(own.share.size());
+    grown.share.reserve(own.share.size());
+    constexpr std::uint32_t kNone = 0xffffffffU;
+    std::vector<std::uint32_t> place(J, kNone);
+    std::vector<double> value(J);
+    std::vector<std::int32_t> list;
+    for (std::size_t l = 0; l < J; ++l) {
+      list.clear();
+      const auto add = [&](std::int32_t j, double share) {
+        std::uint32_t& there = place[static_cast<std::size_t>(j)];
+        if (there != kNone) return;
+        there = 0;
+        value[static_cast<std::size_t>(j)] = share;
+        list.push_back(j);
+      };
+      const auto for_counts = [&](const auto& body) {
+        for (std::size_t c = by_label.begin[l]; c < by_label.begin[l + 1]; ++c) {
+          const std::size_t column = by_label.column[c];
+          for (std::size_t n = counts.begin[column]; n < counts.begin[column + 1]; ++n) {
+            if (static_cast<std::size_t>(counts.true_class[n]) != l) body(n, counts.true_class[n]);
+          }
+        }
+      };
+      for (std::size_t n = own.begin[l]; n < own.begin[l + 1]; ++n) add(own.true_class[n], own.share[n]);
+      const std::size_t known = list.size();
+      for_counts([&](std::size_t, std::int32_t j) { add(j, grown.floor[static_cast<std::size_t>(j)]); });
+      if (list.size() > known) std::sort(list.begin(), list.end());
+      for (const std::int32_t j : list) {
+        place[static_cast<std::size_t>(j)] = static_cast<std::uint32_t>(grown.share.size());
+        grown.true_class.push_back(j);
+        grown.share.push_back(value[static_cast<std::size_t>(j)]);
+      }
+      grown.begin.push_back(grown.share.size());
+      for_counts([&](std::size_t n, std::int32_t j) { at[n] = place[static_cast<std::size_t>(j)]; });
+      for (const std::int32_t j : list) place[static_cast<std::size_t>(j)] = kNone;
+    }
+    own = std::move(grown);
   }
 };
 
@@ -54,20 +113,43 @@ struct SourceCounts {
   const Shares& shares;
   std::size_t source;
 
-  /// Calls body(true class, given class, count > 0) for every count.
-  template <class Body>
-  void for_counts(const Body& body) const {
+  /// Calls right(true class, count) and wrong(true class, count, cell of its share) for every count.
+  template <class Right, class Wrong>
+  void for_counts(const Right& right, const Wrong& wrong) const {
     for (std::size_t c = columns.begin[source]; c < columns.begin[source + 1]; ++c) {
-      const auto l = static_cast<std::size_t>(columns.label[c]);
       for (std::size_t n = cells.begin[c]; n < cells.begin[c + 1]; ++n) {
-        body(static_cast<std::size_t>(cells.true_class[n]), l, cells.count[n]);
+        const auto j = static_cast<std::size_t>(cells.true_class[n]);
+        if (cells.true_class[n] == columns.label[c]) {
+          right(j, cells.count[n]);
+        } else {
+          wrong(j, cells.count[n], shares.at[n]);
+        }
       }
     }
   }
-  void row_totals(std::vector<double>& total) const {
-    total.assign(shares.J, 0.0);
-    for_counts([&](std::size_t j, std::size_t, double n) { total[j] += n; });
+};
+
+/// A source's counts by true class.
+class RowTotals {
+ public:
+  explicit RowTotals(std::size_t classes) : total_(classes, 0.0) {}
+  void set(const SourceCounts& s) {
+    for (const std::int32_t j : classes_) total_[static_cast<std::size_t>(j)] = 0;
+    classes_.clear();
+    const auto add = [&](std::size_t j, double n) {
+      if (total_[j] == 0) classes_.push_back(static_cast<std::int32_t>(j));
+      total_[j] += n;
+    };
+    s.for_counts(add, [&](std::size_t j, double n, std::size_t) { add(j, n); });
+    std::sort(classes_.begin(), classes_.end());
   }
+  /// Those with a count, ascending.
+  [[nodiscard]] const std::vector<std::int32_t>& classes() const { return classes_; }
+  [[nodiscard]] double operator[](std::int32_t j) const { return total_[static_cast<std::size_t>(j)]; }
+
+ private:
+  std::vector<double> total_;
+  std::vector<std::int32_t> classes_;
 };
 
 double log_strength_prior(double strength, double typical) {
@@ -75,44 +157,32 @@ double log_strength_prior(double strength, double typical) {
 }
 
 /// Dirichlet-multinomial log evidence of a source's counts plus the prior of its two strengths.
-double log_evidence(const SourceCounts& s, const std::vector<double>& totals, double right, double wrong,
+double log_evidence(const SourceCounts& s, const RowTotals& totals, double right, double wrong,
                     const AbsenceAwarePriors& p) {
   const double sum = right + wrong, log_sum = std::log(sum), log_right = std::log(right), log_wrong = std::log(wrong);
   double result = log_strength_prior(right, p.right_strength) + log_strength_prior(wrong, p.wrong_strength);
-  for (const double total : totals) {
-    if (total > 0) result -= fast_rise(sum, log_sum, total);
-  }
-  s.for_counts([&](std::size_t j, std::size_t l, double n) {
-    if (j == l) {
-      result += fast_rise(right, log_right, n);
-    } else {
-      const std::size_t at = l * s.shares.J + j;
-      result += fast_rise(wrong * s.shares.share[at], log_wrong + s.shares.log_share[at], n);
-    }
-  });
+  for (const std::int32_t j : totals.classes()) result -= fast_rise(sum, log_sum, totals[j]);
+  s.for_counts([&](std::size_t, double n) { result += fast_rise(right, log_right, n); },
+               [&](std::size_t, double n, std::size_t at) {
+                 result += fast_rise(wrong * s.shares.own.share[at], log_wrong + s.shares.log_share[at], n);
+               });
   return result;
 }
 
 /// Fixed-point steps for both strengths, each halved until the evidence does not fall.
-void fit_strengths(const SourceCounts& s, const AbsenceAwarePriors& p, int steps, SourceBelief& belief) {
-  std::vector<double> totals;
-  s.row_totals(totals);
+void fit_strengths(const SourceCounts& s, const AbsenceAwarePriors& p, int steps, RowTotals& totals,
+                   SourceBelief& belief) {
+  totals.set(s);
   double right = belief.right_strength, wrong = belief.wrong_strength;
   double here = log_evidence(s, totals, right, wrong, p);
   for (int iteration = 0; iteration < steps; ++iteration) {
     const double sum = right + wrong, psi_sum = digamma(sum), log_r = std::log(right), log_w = std::log(wrong);
     double below = 0, right_gain = 0, wrong_gain = 0;
-    for (const double total : totals) {
-      if (total > 0) below += digamma(sum + total) - psi_sum;
-    }
-    s.for_counts([&](std::size_t j, std::size_t l, double n) {
-      if (j == l) {
-        right_gain += fast_gain(right, log_r, n);
-      } else {
-        const std::size_t at = l * s.shares.J + j;
-        wrong_gain += fast_gain(wrong * s.shares.share[at], log_w + s.shares.log_share[at], n);
-      }
-    });
+    for (const std::int32_t j : totals.classes()) below += digamma(sum + totals[j]) - psi_sum;
+    s.for_counts([&](std::size_t, double n) { right_gain += fast_gain(right, log_r, n); },
+                 [&](std::size_t, double n, std::size_t at) {
+                   wrong_gain += fast_gain(wrong * s.shares.own.share[at], log_w + s.shares.log_share[at], n);
+                 });
     const double k = kStrengthShape;
     const auto clamp = [](double x, double least) { return std::min(kLargestStrength, std::max(least, x)); };
     const double least_wrong = kLeastWrongPerClass * static_cast<double>(s.shares.J - 1);
@@ -141,92 +211,72 @@ std::size_t source_chunk(std::size_t sources) {
   return 1 + sources / 64;
 }
 
-/// Columns by given class, in the order of their sources.
-struct ColumnsByLabel {
-  std::vector<std::size_t> begin;
-  std::vector<std::uint32_t> column, source;
-  explicit ColumnsByLabel(const ConfusionColumns& columns)
-      : begin(columns.num_classes + 1, 0), column(columns.label.size()), source(columns.label.size()) {
-    for (const std::int32_t l : columns.label) ++begin[static_cast<std::size_t>(l) + 1];
-    for (std::size_t l = 0; l < columns.num_classes; ++l) begin[l + 1] += begin[l];
-    std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
-    for (std::size_t k = 0; k < columns.num_annotators(); ++k) {
-      for (std::size_t c = columns.begin[k]; c < columns.begin[k + 1]; ++c) {
-        const std::size_t at = next[static_cast<std::size_t>(columns.label[c])]++;
-        column[at] = static_cast<std::uint32_t>(c);
-        source[at] = static_cast<std::uint32_t>(k);
-      }
-    }
-  }
-};
-
 /// Refits the crowd's shares; a row is changed only when its evidence does not fall.
 void fit_shares(const ConfusionCells& cells, const ColumnsByLabel& by_label, Shares& shares,
                 const AbsenceAwareBeliefs& beliefs, int threads) {
-  const std::size_t J = beliefs.classes, chunk_size = 1 + J / 32, chunks = (J + chunk_size - 1) / chunk_size;
+  const std::size_t J = beliefs.classes, chunk_size = 1 + J / 32;
+  WrongShares& own = shares.own;
   std::vector<double> log_wrong(beliefs.source.size());
   for (std::size_t k = 0; k < log_wrong.size(); ++k) log_wrong[k] = std::log(beliefs.source[k].wrong_strength);
-  /// Calls body(source, true class, count) for all counts of given class l but the right ones.
+  /// Calls body(source, cell of the shares, count) for all counts of given class l but the right ones.
   const auto for_wrong = [&](std::size_t l, const auto& body) {
     for (std::size_t at = by_label.begin[l]; at < by_label.begin[l + 1]; ++at) {
       const std::size_t k = by_label.source[at], c = by_label.column[at];
       if (!beliefs.source[k].active) continue;
       for (std::size_t n = cells.begin[c]; n < cells.begin[c + 1]; ++n) {
-        const auto j = static_cast<std::size_t>(cells.true_class[n]);
-        if (j != l) body(k, j, cells.count[n]);
+        if (static_cast<std::size_t>(cells.true_class[n]) != l) body(k, shares.at[n], cells.count[n]);
       }
     }
   };
-  std::vector<double> proposal(J * J, 0.0);
+  std::vector<double> proposal(own.share.size(), 0.0);
   parallel_chunks(J, chunk_size, threads, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t l = begin; l < end; ++l) {
-      for_wrong(l, [&](std::size_t k, std::size_t j, double n) {
-        const std::size_t at = l * J + j;
+      for_wrong(l, [&](std::size_t k, std::size_t at, double n) {
         proposal[at] +=
-            fast_gain(beliefs.source[k].wrong_strength * shares.share[at], log_wrong[k] + shares.log_share[at], n);
+            fast_gain(beliefs.source[k].wrong_strength * own.share[at], log_wrong[k] + shares.log_share[at], n);
       });
     }
   });
-  std::vector<double> total(J, static_cast<double>(J - 1)), floor(J), log_floor(J);
-  for (std::size_t l = 0; l < J; ++l) {
-    for (std::size_t j = 0; j < J; ++j) total[j] += proposal[l * J + j];
+  std::vector<double> total(J, static_cast<double>(J - 1)), others(J, static_cast<double>(J - 1)), floor(J);
+  for (std::size_t at = 0; at < proposal.size(); ++at) {
+    total[static_cast<std::size_t>(own.true_class[at])] += proposal[at];
+    others[static_cast<std::size_t>(own.true_class[at])] -= 1;  // pairs without a cell
   }
+  std::vector<double> log_floor(J), gain(J);
   for (std::size_t j = 0; j < J; ++j) {
     floor[j] = 1 / total[j];
     log_floor[j] = -std::log(total[j]);
+    gain[j] = others[j] * (log_floor[j] - shares.log_floor[j]);
   }
-  std::vector<double> log_proposal(J * J, 0.0);
-  std::vector<std::vector<double>> partial(chunks);
-  parallel_chunks(J, chunk_size, threads, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
-    partial[chunk].assign(J, 0.0);
-    std::vector<double>& gain = partial[chunk];
+  std::vector<double> log_proposal(proposal.size()), cell_gain(proposal.size());
+  parallel_chunks(J, chunk_size, threads, [&](std::size_t begin, std::size_t end, std::size_t) {
+    for (std::size_t at = own.begin[begin]; at < own.begin[end]; ++at) {
+      const auto j = static_cast<std::size_t>(own.true_class[at]);
+      const bool counted = proposal[at] > 0;
+      proposal[at] = (1 + proposal[at]) * floor[j];
+      log_proposal[at] = counted ? std::log(proposal[at]) : log_floor[j];
+      cell_gain[at] = log_proposal[at] - shares.log_share[at];
+    }
     for (std::size_t l = begin; l < end; ++l) {
-      for (std::size_t j = 0; j < J; ++j) {
-        if (j == l) continue;
-        const std::size_t at = l * J + j;
-        const bool counted = proposal[at] > 0;
-        proposal[at] = (1 + proposal[at]) * floor[j];
-        log_proposal[at] = counted ? std::log(proposal[at]) : log_floor[j];
-        gain[j] += log_proposal[at] - shares.log_share[at];
-      }
-      for_wrong(l, [&](std::size_t k, std::size_t j, double n) {
-        const std::size_t at = l * J + j;
+      for_wrong(l, [&](std::size_t k, std::size_t at, double n) {
         const double wrong = beliefs.source[k].wrong_strength;
-        gain[j] += fast_rise(wrong * proposal[at], log_wrong[k] + log_proposal[at], n) -
-                   fast_rise(wrong * shares.share[at], log_wrong[k] + shares.log_share[at], n);
+        cell_gain[at] += fast_rise(wrong * proposal[at], log_wrong[k] + log_proposal[at], n) -
+                         fast_rise(wrong * own.share[at], log_wrong[k] + shares.log_share[at], n);
       });
     }
   });
+  for (std::size_t at = 0; at < proposal.size(); ++at) {
+    gain[static_cast<std::size_t>(own.true_class[at])] += cell_gain[at];
+  }
   for (std::size_t j = 0; j < J; ++j) {
-    double gain = 0;
-    for (const std::vector<double>& p : partial) gain += p[j];
-    if (!(gain > 0)) continue;
-    shares.floor[j] = floor[j];
+    if (!(gain[j] > 0)) continue;
+    own.floor[j] = floor[j];
     shares.log_floor[j] = log_floor[j];
-    for (std::size_t l = 0; l < J; ++l) {
-      shares.share[l * J + j] = l == j ? 0.0 : proposal[l * J + j];
-      shares.log_share[l * J + j] = log_proposal[l * J + j];
-    }
+  }
+  for (std::size_t at = 0; at < proposal.size(); ++at) {
+    if (!(gain[static_cast<std::size_t>(own.true_class[at])] > 0)) continue;
+    own.share[at] = proposal[at];
+    shares.log_share[at] = log_proposal[at];
   }
 }
 
@@ -256,13 +306,13 @@ void scale_strengths(const ConfusionColumns& columns, const ConfusionCells& cell
     scaled.right_strength = beliefs.priors.right_strength * factor;
     scaled.wrong_strength = beliefs.priors.wrong_strength * factor;
     parallel_chunks(S, chunk_size, threads, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
-      std::vector<double> totals;
+      RowTotals totals(shares.J);
       double sum = 0;
       for (std::size_t k = begin; k < end; ++k) {
         const SourceBelief& b = beliefs.source[k];
         if (!b.active) continue;
         const SourceCounts counts{columns, cells, shares, k};
-        counts.row_totals(totals);
+        totals.set(counts);
         sum += log_evidence(counts, totals, b.right_strength * factor, b.wrong_strength * factor, scaled);
       }
       partial[chunk] = sum;
@@ -311,13 +361,14 @@ void fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells&
   if (beliefs.classes < 2) return;
   const std::size_t S = beliefs.source.size();
   constexpr int iterations = 2, steps = 3;
-  Shares shares(beliefs);
   const ColumnsByLabel by_label(columns);
+  Shares shares(cells, by_label, beliefs);
   for (int iteration = 0; iteration < iterations; ++iteration) {
     parallel_chunks(S, source_chunk(S), threads, [&](std::size_t begin, std::size_t end, std::size_t) {
+      RowTotals totals(shares.J);
       for (std::size_t k = begin; k < end; ++k) {
         if (!beliefs.source[k].active) continue;
-        fit_strengths({columns, cells, shares, k}, beliefs.priors, steps, beliefs.source[k]);
+        fit_strengths({columns, cells, shares, k}, beliefs.priors, steps, totals, beliefs.source[k]);
       }
     });
     // The best typical strengths given the sources': their means.
@@ -337,37 +388,57 @@ void fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells&
   if (scale) scale_strengths(columns, cells, shares, beliefs, threads);
 }
 
-void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs, int threads) {
+void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs, int threads,
+                              const ConfusionEntries* needed) {
   const std::size_t J = beliefs.classes, S = beliefs.source.size();
   ConfusionColumns& columns = beliefs.log_confusion;
-  const Shares shares(beliefs);
+  const Shares shares(cells, ColumnsByLabel(columns), beliefs);
+  const WrongShares& own = shares.own;
   const LogDigamma& psi = log_digamma();
   parallel_chunks(S, source_chunk(S), threads, [&](std::size_t begin, std::size_t end, std::size_t) {
-    std::vector<double> totals, psi_sum(J), unseen(J);
+    RowTotals totals(J);
+    std::vector<double> psi_sum(J), unseen(J);
     for (std::size_t k = begin; k < end; ++k) {
       SourceBelief& b = beliefs.source[k];
-      SourceCounts{columns, cells, shares, k}.row_totals(totals);
+      totals.set({columns, cells, shares, k});
       const double right = b.right_strength, wrong = J > 1 ? b.wrong_strength : 0.0, sum = right + wrong;
       const double log_wrong = wrong > 0 ? std::log(wrong) : 0.0, psi_nothing = digamma(sum),
                    psi_right = digamma(right), log_right = std::log(right);
       double divergence = 0;
-      for (std::size_t j = 0; j < J; ++j) {
-        psi_sum[j] = totals[j] > 0 ? digamma(sum + totals[j]) : psi_nothing;
-        if (totals[j] > 0) divergence += log_gamma_rise(sum, totals[j]);
+      std::fill(psi_sum.begin(), psi_sum.end(), psi_nothing);
+      for (const std::int32_t j : totals.classes()) {
+        psi_sum[static_cast<std::size_t>(j)] = digamma(sum + totals[j]);
+        divergence += log_gamma_rise(sum, totals[j]);
+      }
+      for (std::size_t j = 0; needed == nullptr && j < J; ++j) {
         unseen[j] = J > 1 ? psi(log_wrong + shares.log_floor[j]) : 0.0;
       }
       for (std::size_t c = columns.begin[k]; c < columns.begin[k + 1]; ++c) {
         const auto l = static_cast<std::size_t>(columns.label[c]);
-        const double *share = shares.share.data() + l * J, *log_share = shares.log_share.data() + l * J;
         double* column = columns.value.data() + c * J;
-        for (std::size_t j = 0; j < J; ++j) {
-          column[j] = (share[j] == shares.floor[j] ? unseen[j] : psi(log_wrong + log_share[j])) - psi_sum[j];
+        // Where nothing was counted; then the counts.
+        std::size_t cell = own.begin[l];
+        const auto set_prior = [&](std::size_t j) {
+          while (cell < own.begin[l + 1] && static_cast<std::size_t>(own.true_class[cell]) < j) ++cell;
+          const bool has_cell = cell < own.begin[l + 1] && static_cast<std::size_t>(own.true_class[cell]) == j;
+          column[j] = psi(log_wrong + (has_cell ? shares.log_share[cell] : shares.log_floor[j])) - psi_sum[j];
+        };
+        if (needed == nullptr) {
+          for (std::size_t j = 0; j < J; ++j) column[j] = unseen[j] - psi_sum[j];
+          for (; cell < own.begin[l + 1]; ++cell) set_prior(static_cast<std::size_t>(own.true_class[cell]));
+        } else {
+          std::size_t at = cells.begin[c];
+          for (std::size_t n = needed->begin[c]; n < needed->begin[c + 1]; ++n) {
+            while (at < cells.begin[c + 1] && cells.true_class[at] < needed->true_class[n]) ++at;
+            const bool counted = at < cells.begin[c + 1] && cells.true_class[at] == needed->true_class[n];
+            if (!counted) set_prior(static_cast<std::size_t>(needed->true_class[n]));
+          }
         }
         column[l] = psi_right - psi_sum[l];
         for (std::size_t at = cells.begin[c]; at < cells.begin[c + 1]; ++at) {
           const auto j = static_cast<std::size_t>(cells.true_class[at]);
-          const double n = cells.count[at], w = j == l ? right : wrong * share[j];
-          const double log_w = j == l ? log_right : log_wrong + log_share[j];
+          const double n = cells.count[at], w = j == l ? right : wrong * own.share[shares.at[at]];
+          const double log_w = j == l ? log_right : log_wrong + shares.log_share[shares.at[at]];
           const double expected = (is_slight(w, n) ? psi(log_w + n / w) : digamma(w + n)) - psi_sum[j];
           divergence += n * expected - fast_rise(w, log_w, n);
           column[j] = expected;
@@ -386,17 +457,18 @@ double log_hyperprior(const AbsenceAwareBeliefs& beliefs) {
     result += log_strength_prior(b.right_strength, beliefs.priors.right_strength) +
               log_strength_prior(b.wrong_strength, beliefs.priors.wrong_strength);
   }
+  const WrongShares& shares = beliefs.priors.wrong_share;
   const std::size_t J = beliefs.classes;
-  double product = 1;  // of shares, never so small that it is rounded to 0
-  for (std::size_t l = 0; l < J; ++l) {
-    for (std::size_t j = 0; j < J; ++j) {
-      if (l == j) continue;
-      product *= beliefs.priors.wrong_share[l * J + j];
-      if (product > 1e-200) continue;
-      result += std::log(product);
-      product = 1;
-    }
+  std::vector<double> others(J, static_cast<double>(J - 1));  // pairs without a cell
+  double product = 1;                                         // of shares, never so small that it is rounded to 0
+  for (std::size_t n = 0; n < shares.share.size(); ++n) {
+    others[static_cast<std::size_t>(shares.true_class[n])] -= 1;
+    product *= shares.share[n];
+    if (product > 1e-200) continue;
+    result += std::log(product);
+    product = 1;
   }
+  for (std::size_t j = 0; j < J; ++j) result += others[j] * std::log(shares.floor[j]);
   return result + std::log(product);
 }
 

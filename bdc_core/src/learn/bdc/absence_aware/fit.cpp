@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <stdexcept>
 
 #include "base/free_memory.h"
 #include "bdc/base/parallel.h"
 #include "bdc/learn/bdc/absence_aware.h"
+#include "learn/bdc/absence_aware/class_sets.h"
 #include "learn/bdc/absence_aware/edge_noise.h"
 #include "learn/bdc/absence_aware/evidence.h"
 #include "learn/bdc/absence_aware/image_pass.h"
@@ -36,9 +38,9 @@ class Fit {
         beliefs_(initial_beliefs(crowd, predictions != nullptr,
                                  options.prior_evidence != nullptr ? &options.prior_evidence->confusion : nullptr)) {
     if (options.priors != nullptr) {
-      const std::vector<double> share = beliefs_.priors.wrong_share;
+      const WrongShares share = beliefs_.priors.wrong_share;
       beliefs_.priors = *options.priors;
-      if (beliefs_.priors.wrong_share.size() != share.size()) beliefs_.priors.wrong_share = share;
+      if (beliefs_.priors.wrong_share.classes() != share.classes()) beliefs_.priors.wrong_share = share;
     }
     problem_ = make_problem(crowd, predictions, beliefs_);
     state_.resize(problem_.images());
@@ -71,6 +73,9 @@ class Fit {
     for (int round = 1; round <= std::max(1, options_.max_rounds); ++round) {
       const bool weighed = round == kIndependentRounds + 1 && weigh_dependence(result.dependence);
       image_pass(round == 1 ? ImagePass::first : ImagePass::partition);
+      if (round == 1 && !has_prior_ && beliefs_.classes > kFewClasses) {
+        reachable_ = std::make_unique<ConfusionEntries>(reachable_entries(problem_, state_, beliefs_.log_confusion));
+      }
       observe(AbsenceAwareUpdate::partition);
       update_sources(true);
       double bound = pass_over_boxes();
@@ -228,12 +233,13 @@ class Fit {
     fit_source_priors(evidence.source, beliefs_, options_.threads);
     set_source_posteriors(evidence, beliefs_);
     set_object_rates(evidence.rate_images, beliefs_.priors);
-    const ConfusionCells cells =
-        count_labels(problem_, state_, beliefs_.log_confusion, has_prior_ ? &prior_cells_ : nullptr, options_.threads);
-    if (first_of_round || !is_large(cells, beliefs_.classes)) {
-      fit_confusion_priors(beliefs_.log_confusion, cells, beliefs_, first_of_round, options_.threads);
+    label_cells_ = {};
+    label_cells_ = count_labels(problem_, state_, beliefs_.log_confusion, has_prior_ ? &prior_cells_ : nullptr,
+                                options_.threads, reachable_.get());
+    if (first_of_round || !is_large(label_cells_, beliefs_.classes)) {
+      fit_confusion_priors(beliefs_.log_confusion, label_cells_, beliefs_, first_of_round, options_.threads);
     }
-    set_confusion_posteriors(cells, beliefs_, options_.threads);
+    set_confusion_posteriors(label_cells_, beliefs_, options_.threads, reachable_.get());
     observe(AbsenceAwareUpdate::sources);
     shift();
     observe(AbsenceAwareUpdate::shift);
@@ -421,7 +427,13 @@ class Fit {
   void collect(AbsenceAwareResult& result) {
     result.skipped_boxes = problem_.skipped;
     result.targets.num_classes = static_cast<int>(beliefs_.classes);
-    const ConfusionCells cells = count_labels(problem_, state_, beliefs_.log_confusion, nullptr, options_.threads);
+    if (reachable_ != nullptr && options_.keep_log_confusion) {
+      set_confusion_posteriors(label_cells_, beliefs_, options_.threads);  // what no image of this crowd asked for
+    }
+    label_cells_ = {};
+    const ConfusionCells cells =
+        count_labels(problem_, state_, beliefs_.log_confusion, nullptr, options_.threads, reachable_.get());
+    reachable_.reset();
     result.evidence = in_box_sizes(gather(Counted::all));
     if (options_.keep_log_confusion) {
       result.evidence.confusion = beliefs_.log_confusion;
@@ -446,6 +458,8 @@ class Fit {
   AbsenceAwareEvidence prior_;  ///< with the columns of beliefs_
   ConfusionCells prior_cells_;  ///< its counts
   bool has_prior_ = false;
+  ConfusionCells label_cells_;                   ///< as of the last update of the sources
+  std::unique_ptr<ConfusionEntries> reachable_;  ///< confusion entries that are looked at; null: all
   std::vector<ImageState> state_;
   std::array<double, 2> power_step_{0.25, 0.25};
   double tail_step_ = 0.7;

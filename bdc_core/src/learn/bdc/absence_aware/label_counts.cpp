@@ -73,8 +73,42 @@ std::vector<double> count_predictions(const Problem& problem, const ItemClasses&
 
 }  // namespace
 
+ConfusionEntries reachable_entries(const Problem& problem, const std::vector<ImageState>& state,
+                                   const ConfusionColumns& columns) {
+  const std::size_t J = columns.num_classes, C = columns.label.size();
+  std::vector<std::uint32_t> image_of(problem.items.size());
+  for (std::size_t i = 0; i < problem.images(); ++i) {
+    for (std::size_t n = problem.item_begin[i]; n < problem.item_begin[i + 1]; ++n) {
+      image_of[n] = static_cast<std::uint32_t>(i);
+    }
+  }
+  const std::size_t detector = problem.prediction.empty() ? C : C - J;
+  ConfusionEntries out;
+  out.begin.reserve(C + 1);
+  std::vector<std::size_t> last(J, 0);  // column + 1 that reached the class last
+  for (std::size_t c = 0; c < C; ++c) {
+    const auto first = static_cast<std::ptrdiff_t>(out.true_class.size());
+    const auto add = [&](std::size_t j) {
+      if (last[j] == c + 1) return;
+      last[j] = c + 1;
+      out.true_class.push_back(static_cast<std::int32_t>(j));
+    };
+    for (std::size_t j = 0; c >= detector && j < J; ++j) add(j);
+    for (std::size_t s = problem.column_item_begin[c]; s < problem.column_item_begin[c + 1]; ++s) {
+      const std::size_t item = problem.column_item[s], i = image_of[item];
+      const ClassSet classes = state[i].classes_of_item(item - problem.item_begin[i], J);
+      for (std::size_t u = 0; u < classes.size(); ++u) add(classes[u]);
+    }
+    std::sort(out.true_class.begin() + first, out.true_class.end());
+    out.begin.push_back(out.true_class.size());
+  }
+  out.true_class.shrink_to_fit();
+  return out;
+}
+
 ConfusionCells count_labels(const Problem& problem, const std::vector<ImageState>& state,
-                            const ConfusionColumns& columns, const ConfusionCells* before, int threads) {
+                            const ConfusionColumns& columns, const ConfusionCells* before, int threads,
+                            const ConfusionEntries* reachable) {
   const std::size_t J = columns.num_classes, C = columns.label.size(), chunk_size = 1 + C / 64;
   const ItemClasses classes(problem, state, J);
   const std::vector<double> predicted =
@@ -95,9 +129,18 @@ ConfusionCells count_labels(const Problem& problem, const std::vector<ImageState
       for (std::size_t s = problem.column_item_begin[c]; s < problem.column_item_begin[c + 1]; ++s) {
         classes.add(problem.column_item[s], 1.0, column.data());
       }
-      for (std::size_t j = 0; j < J; ++j) part[chunk].add_cell(static_cast<std::int32_t>(j), column[j]);
+      const auto take = [&](std::size_t j) {
+        part[chunk].add_cell(static_cast<std::int32_t>(j), column[j]);
+        column[j] = 0;
+      };
+      if (reachable == nullptr) {
+        for (std::size_t j = 0; j < J; ++j) take(j);
+      } else {
+        for (std::size_t n = reachable->begin[c]; n < reachable->begin[c + 1]; ++n) {
+          take(static_cast<std::size_t>(reachable->true_class[n]));
+        }
+      }
       part[chunk].begin.push_back(part[chunk].count.size());
-      std::fill(column.begin(), column.end(), 0.0);
     }
   });
   ConfusionCells all;

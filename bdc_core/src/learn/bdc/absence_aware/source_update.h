@@ -17,7 +17,7 @@ void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBel
 /// So many that boxes and sources take turns once a round only, and neighbours are found anew rather than kept.
 [[nodiscard]] bool is_huge(const ConfusionColumns& counts);
 
-/// So many counts and shares that the confusion priors are fitted once a round, to save time.
+/// So many counts or classes that the confusion priors are fitted once a round, to save time.
 [[nodiscard]] bool is_large(const ConfusionCells& counts, std::size_t classes);
 
 /// Fits every source's and the shared part of the confusion prior. cells: counts of the columns. scale: also the common
@@ -25,8 +25,10 @@ void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBel
 void fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs,
                           bool scale, int threads);
 
-/// Sets E[ln pi] of the columns of beliefs.log_confusion from their counts, and the divergences.
-void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs, int threads);
+/// Sets E[ln pi] of the columns of beliefs.log_confusion from their counts, and the divergences. needed: the entries
+/// that will be looked at beside those with a count, or null for all; the others keep what they had.
+void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs, int threads,
+                              const ConfusionEntries* needed = nullptr);
 
 /// Fills the expectations of every posterior but the confusion's.
 void set_expectations(AbsenceAwareBeliefs& beliefs);
