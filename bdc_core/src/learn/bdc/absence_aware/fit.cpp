@@ -240,6 +240,7 @@ class Fit {
       fit_confusion_priors(beliefs_.log_confusion, label_cells_, beliefs_, first_of_round, options_.threads);
     }
     set_confusion_posteriors(label_cells_, beliefs_, options_.threads, reachable_.get());
+    if (reachable_ == nullptr || !options_.keep_log_confusion) label_cells_ = {};
     observe(AbsenceAwareUpdate::sources);
     shift();
     observe(AbsenceAwareUpdate::shift);
@@ -458,7 +459,7 @@ class Fit {
   AbsenceAwareEvidence prior_;  ///< with the columns of beliefs_
   ConfusionCells prior_cells_;  ///< its counts
   bool has_prior_ = false;
-  ConfusionCells label_cells_;                   ///< as of the last update of the sources
+  ConfusionCells label_cells_;                   ///< of the last update of the sources, where collect() needs them
   std::unique_ptr<ConfusionEntries> reachable_;  ///< confusion entries that are looked at; null: all
   std::vector<ImageState> state_;
   std::array<double, 2> power_step_{0.25, 0.25};

@@ -7,6 +7,8 @@
 namespace bdc::absence_aware {
 namespace {
 
+constexpr std::size_t kImagesPerChunk = 256;
+
 /// What the images say of their items' classes, in flat lists: a column's boxes are spread over all images.
 struct ItemClasses {
   std::vector<double> real;              ///< per item: what it counts as an object
@@ -15,37 +17,50 @@ struct ItemClasses {
   std::vector<std::int32_t> true_class;  ///< of probability above 0
   std::vector<float> probability;
 
-  ItemClasses(const Problem& problem, const std::vector<ImageState>& state, std::size_t J)
-      : real(problem.items.size(), 0.0), candidate(problem.items.size(), 0), begin(1, 0) {
-    std::size_t candidates = 0, classes_above_0 = 0;
-    for (const ImageState& image : state) {
-      if (image.blank) continue;
-      candidates += image.candidates.size();
-      for (const Candidate& c : image.candidates) {
-        for (const float p : c.class_probs) classes_above_0 += p > 0 ? 1 : 0;
+  ItemClasses(const Problem& problem, const std::vector<ImageState>& state, std::size_t J, int threads)
+      : real(problem.items.size(), 0.0), candidate(problem.items.size(), 0) {
+    // Where each image's candidates and classes go; then all images at once.
+    std::vector<std::size_t> first_candidate(state.size() + 1, 0), first_class(state.size() + 1, 0);
+    parallel_chunks(state.size(), kImagesPerChunk, threads, [&](std::size_t from, std::size_t to, std::size_t) {
+      for (std::size_t i = from; i < to; ++i) {
+        if (state[i].blank) continue;
+        first_candidate[i + 1] = state[i].candidates.size();
+        for (const Candidate& c : state[i].candidates) {
+          for (const float p : c.class_probs) first_class[i + 1] += p > 0 ? 1 : 0;
+        }
       }
-    }
-    begin.reserve(candidates + 1);
-    true_class.reserve(classes_above_0);
-    probability.reserve(classes_above_0);
+    });
     for (std::size_t i = 0; i < state.size(); ++i) {
-      if (state[i].blank) continue;
-      const std::size_t first = problem.item_begin[i];
-      for (const Candidate& c : state[i].candidates) {
-        const auto number = static_cast<std::uint32_t>(begin.size() - 1);
-        const ClassSet classes = state[i].classes_of(c, J);
-        for (std::size_t u = 0; u < classes.size(); ++u) {
-          if (!(c.class_probs[u] > 0)) continue;
-          true_class.push_back(static_cast<std::int32_t>(classes[u]));
-          probability.push_back(c.class_probs[u]);
-        }
-        begin.push_back(probability.size());
-        for (const std::int32_t n : c.members) {
-          const std::size_t item = first + static_cast<std::size_t>(n);
-          real[item] = problem.items[item].weight * c.existence;
-          candidate[item] = number;
-        }
+      first_candidate[i + 1] += first_candidate[i];
+      first_class[i + 1] += first_class[i];
+    }
+    begin.resize(first_candidate.back() + 1);
+    begin.back() = first_class.back();
+    true_class.resize(first_class.back());
+    probability.resize(first_class.back());
+    parallel_chunks(state.size(), kImagesPerChunk, threads, [&](std::size_t from, std::size_t to, std::size_t) {
+      for (std::size_t i = from; i < to; ++i) {
+        if (!state[i].blank) add_image(problem, state[i], i, J, first_candidate[i], first_class[i]);
       }
+    });
+  }
+
+  void add_image(const Problem& problem, const ImageState& image, std::size_t i, std::size_t J, std::size_t number,
+                 std::size_t at) {
+    for (const Candidate& c : image.candidates) {
+      const ClassSet classes = image.classes_of(c, J);
+      begin[number] = at;
+      for (std::size_t u = 0; u < classes.size(); ++u) {
+        if (!(c.class_probs[u] > 0)) continue;
+        true_class[at] = static_cast<std::int32_t>(classes[u]);
+        probability[at++] = c.class_probs[u];
+      }
+      for (const std::int32_t n : c.members) {
+        const std::size_t item = problem.item_begin[i] + static_cast<std::size_t>(n);
+        real[item] = problem.items[item].weight * c.existence;
+        candidate[item] = static_cast<std::uint32_t>(number);
+      }
+      ++number;
     }
   }
 
@@ -110,7 +125,7 @@ ConfusionCells count_labels(const Problem& problem, const std::vector<ImageState
                             const ConfusionColumns& columns, const ConfusionCells* before, int threads,
                             const ConfusionEntries* reachable) {
   const std::size_t J = columns.num_classes, C = columns.label.size(), chunk_size = 1 + C / 64;
-  const ItemClasses classes(problem, state, J);
+  const ItemClasses classes(problem, state, J, threads);
   const std::vector<double> predicted =
       problem.prediction.empty() ? std::vector<double>() : count_predictions(problem, classes, J);
   const std::size_t detector = predicted.empty() ? C : C - J;
