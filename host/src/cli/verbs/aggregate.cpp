@@ -99,8 +99,8 @@ void tell_boxes_outside(const CrowdData& crowd, std::vector<std::string>& notes)
   }
   if (leaving + outside == 0) return;
   notes.push_back("of " + counted(crowd.annotations.size(), "box", "boxes") + ", " + std::to_string(outside) +
-                  " lie outside their images and " + std::to_string(leaving) +
-                  " reach beyond the edge; they are used as drawn. `validate --fix` clips and drops them");
+                  " outside the image and " + std::to_string(leaving) +
+                  " across its edge; they are used as drawn. `validate --fix` clips and drops them");
 }
 
 Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
