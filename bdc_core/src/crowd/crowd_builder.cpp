@@ -448,12 +448,15 @@ void CrowdBuilder::tie(List<Record>& list) {
   }
   list.identity = false;
   if (tied_by_name > 0) {
-    notes_.push_back(std::to_string(tied_by_name) + " " + list.plural +
-                     " have different ids in different files and are tied by their names");
+    const std::size_t n = tied_by_name;
+    notes_.push_back(counted(n, list.what, list.plural) + (n == 1 ? " has" : " have") +
+                     " different ids in different files and " +
+                     (n == 1 ? "is tied by its name" : "are tied by their names"));
   }
   if (renumbered > 0) {
-    notes_.push_back(std::to_string(renumbered) + " " + list.plural +
-                     " have new ids, because another file uses theirs for something else");
+    const bool one = renumbered == 1;
+    notes_.push_back(counted(renumbered, list.what, list.plural) + (one ? " has a new id" : " have new ids") +
+                     ", because another file uses " + (one ? "its id" : "theirs") + " for something else");
   }
 }
 
@@ -461,14 +464,14 @@ void CrowdBuilder::check_repeated_assignments() {
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> first;
   for (std::size_t n = 0; n < assignments_.size(); ++n) {
     const Assignment& a = assignments_[n];
-    const auto [at, is_new] = first.try_emplace({a.image, a.annotator}, n);
-    if (is_new) continue;
+    const auto added = first.try_emplace({a.image, a.annotator}, n);
+    if (added.second) continue;
     const ImageRecord& image = images_.records[static_cast<std::size_t>(a.image)];
     const AnnotatorRecord& who = annotators_.records[static_cast<std::size_t>(a.annotator)];
     problems_.report(ProblemKind::duplicate_id, [&] {
       return text(assignment_place_[n]) + ": " + in_quotes(who.id.text) + " labelled the image " +
              in_quotes(image.file.empty() ? image.id.text : image.file) + " before (" +
-             text(assignment_place_[at->second]) +
+             text(assignment_place_[added.first->second]) +
              "), and would count twice; leave one of them out, or, if two people drew, read with --annotator-from file "
              "or folder";
     });

@@ -225,7 +225,7 @@ TEST(SeveralFiles, OnePictureUnderTwoIdsIsOneImage) {
   EXPECT_EQ(data.annotations[2].image, 1);
   EXPECT_EQ(data.annotations[2].label, 1);
   EXPECT_TRUE(found.notes_have("2 images have different ids in different files and are tied by their names"));
-  EXPECT_TRUE(found.notes_have("1 images have new ids"));
+  EXPECT_TRUE(found.notes_have("1 image has a new id"));
   EXPECT_TRUE(found.notes_have("1 classes have different ids"));
 }
 
@@ -425,7 +425,7 @@ TEST(SeveralFiles, CvatImagesWithAndWithoutFoldersAreTheSame) {
     const Read found = read(paths);
     EXPECT_EQ(found.data.images.size(), 1U);
     EXPECT_EQ(found.data.assignments.size(), 2U);
-    EXPECT_TRUE(found.notes_have("1 images have different ids in different files and are tied by their names"));
+    EXPECT_TRUE(found.notes_have("1 image has different ids in different files and is tied by its name"));
   }
 }
 

@@ -528,8 +528,7 @@ TEST_F(Labels, AggregateSaysHowManyBoxesLeaveTheirImages) {
   folder.write("out.json", data.dump());
   const auto run = host({"aggregate", "out.json"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_NE(run.err.find("1 outside the image and 1 across its edge; they are used as drawn"),
-            std::string::npos)
+  EXPECT_NE(run.err.find("1 outside the image and 1 across its edge; they are used as drawn"), std::string::npos)
       << run.err;
   EXPECT_EQ(host({"aggregate", "crowd.json"}).err.find("outside the image"), std::string::npos);
 }
