@@ -23,10 +23,16 @@ std::vector<std::size_t> ranges_by_image(const std::vector<Row>& rows, std::size
   return begin;
 }
 
-template <class Row>
-void sort_by_image(std::vector<Row>& rows) {
-  const auto by_image = [](const Row& a, const Row& b) { return a.image < b.image; };
-  if (!std::is_sorted(rows.begin(), rows.end(), by_image)) std::stable_sort(rows.begin(), rows.end(), by_image);
+template <class Record>
+void sort_by_image(std::vector<Record>& records, std::size_t images) {
+  const auto before = [](const Record& a, const Record& b) { return a.image < b.image; };
+  if (std::is_sorted(records.begin(), records.end(), before)) return;
+  std::vector<std::size_t> next(images + 1, 0);
+  for (const Record& record : records) ++next[static_cast<std::size_t>(record.image) + 1];
+  for (std::size_t i = 0; i < images; ++i) next[i + 1] += next[i];
+  std::vector<Record> sorted(records.size());
+  for (const Record& record : records) sorted[next[static_cast<std::size_t>(record.image)]++] = record;
+  records.swap(sorted);
 }
 
 }  // namespace
@@ -55,17 +61,22 @@ void CrowdData::finalize() {
                     std::to_string(images.size()) + " images");
   }
   for (const TruthBox& t : truth) truth_covers[static_cast<std::size_t>(t.image)] = 1;
-  sort_by_image(annotations);
-  sort_by_image(truth);
+  sort_by_image(annotations, images.size());
+  sort_by_image(truth, images.size());
 
   assignments.reserve(assignments.size() + annotations.size());
   for (const Annotation& a : annotations) assignments.push_back({a.image, a.annotator});
-  const auto key = [](const Assignment& a) { return std::tie(a.image, a.annotator); };
-  std::sort(assignments.begin(), assignments.end(),
-            [&](const Assignment& a, const Assignment& b) { return key(a) < key(b); });
-  assignments.erase(std::unique(assignments.begin(), assignments.end(),
-                                [&](const Assignment& a, const Assignment& b) { return key(a) == key(b); }),
-                    assignments.end());
+  sort_by_image(assignments, images.size());
+  for (std::size_t first = 0, end = 0; first < assignments.size(); first = end) {
+    while (end < assignments.size() && assignments[end].image == assignments[first].image) ++end;
+    const auto at = assignments.begin();
+    std::sort(at + static_cast<std::ptrdiff_t>(first), at + static_cast<std::ptrdiff_t>(end),
+              [](const Assignment& a, const Assignment& b) { return a.annotator < b.annotator; });
+  }
+  const auto same = [](const Assignment& a, const Assignment& b) {
+    return a.image == b.image && a.annotator == b.annotator;
+  };
+  assignments.erase(std::unique(assignments.begin(), assignments.end(), same), assignments.end());
   assignments.shrink_to_fit();
 
   annotation_begin = ranges_by_image(annotations, images.size());

@@ -226,7 +226,7 @@ TEST(SeveralFiles, OnePictureUnderTwoIdsIsOneImage) {
   EXPECT_EQ(data.annotations[2].label, 1);
   EXPECT_TRUE(found.notes_have("2 images have different ids in different files and are tied by their names"));
   EXPECT_TRUE(found.notes_have("1 image has a new id"));
-  EXPECT_TRUE(found.notes_have("1 classes have different ids"));
+  EXPECT_TRUE(found.notes_have("1 class has different ids"));
 }
 
 TEST(SeveralFiles, FilesThatAgreeSayNothing) {

@@ -1,0 +1,199 @@
+"""Labels of many annotators."""
+import numpy as np
+
+from . import _core, inputs
+from ._core import DataError
+
+# What a column may be called where the caller does not say.
+TITLES = {
+    "image": ("image", "image_id", "task", "file_name", "filename"),
+    "annotator": ("annotator", "worker", "annotator_id", "worker_id", "rad_id"),
+    "label": ("label", "class", "class_name", "category"),
+    "x1": ("x1", "x_min", "xmin", "left"),
+    "y1": ("y1", "y_min", "ymin", "top"),
+    "x2": ("x2", "x_max", "xmax", "right"),
+    "y2": ("y2", "y_max", "ymax", "bottom"),
+    "width": ("image_width",),
+    "height": ("image_height",),
+}
+OPTIONAL = ("width", "height")
+
+
+def _columns(table, chosen):
+    """The table's titles of the columns that we know."""
+    titles = [str(title) for title in (table.columns if hasattr(table, "columns") else table.keys())]
+    for role, title in chosen.items():
+        if role not in TITLES:
+            raise DataError(f"columns: unknown name {role!r}; known: {', '.join(TITLES)}")
+        if title not in titles:
+            raise DataError(f"columns: there is no column {title!r}; the table has {', '.join(titles)}")
+    found = dict(chosen)
+    for role, names in TITLES.items():
+        if role in found:
+            continue
+        there = [name for name in names if name in titles]
+        if len(there) > 1:
+            raise DataError(f"{' and '.join(there)} may both be the {role}; say which: columns={{{role!r}: {there[0]!r}}}")
+        if there:
+            found[role] = there[0]
+        elif role not in OPTIONAL:
+            raise DataError(f"there is no column for the {role} (looked for {', '.join(names)}); the table has "
+                            f"{', '.join(titles)}. Say which: columns={{{role!r}: ...}}")
+    return found
+
+
+def _column(table, title):
+    """A column as it is, without a copy where numpy can look at it."""
+    column = table[title]
+    if type(column).__module__.startswith("pandas"):
+        kind = str(column.dtype)
+        if kind == "category" or not isinstance(column.dtype, np.dtype):
+            return column.astype(object).to_numpy()
+        return column.to_numpy()
+    if isinstance(column, (list, tuple)):  # numpy would turn a list of numbers and texts into texts
+        out = np.empty(len(column), dtype=object)
+        out[:] = column
+        return out
+    return inputs.array(column, f"column {title}")
+
+
+def _sizes(image, ids, widths, heights, given):
+    """Width and height per image, NaN where not known; a table's sizes must agree inside an image."""
+    out = np.full((len(ids), 2), np.nan)
+    for side, values, name in ((0, widths, "width"), (1, heights, "height")):
+        if values is None:
+            continue
+        values = inputs.numbers(values, name)
+        out[image, side] = values
+        wrong = np.nonzero(~((out[image, side] == values) | (np.isnan(out[image, side]) & np.isnan(values))))[0]
+        if len(wrong):
+            raise DataError(f"row {wrong[0]}: image {ids[image[wrong[0]]]!r} has another {name} in another row")
+    if given is not None:
+        place = {name: n for n, name in enumerate(ids)}
+        for name, size in given.items():
+            if name in place:
+                out[place[name]] = size
+    return np.empty((0, 2)) if np.isnan(out).all() else out
+
+
+class Crowd:
+    """Labels of many annotators on the same images.
+
+    Made by `read`, `from_table` or `from_coco`. Everything has a number, 0, 1, ..., in the order of `image_ids`,
+    `class_names` and `annotator_ids`; annotations are sorted by image.
+
+    >>> crowd = Crowd.from_table({"task": [7, 7], "worker": ["ann", "bob"], "label": ["cat", "cat"],
+    ...                           "x1": [0, 1], "y1": [0, 1], "x2": [9, 8], "y2": [9, 8]})
+    >>> crowd
+    Crowd: 1 image, 2 annotators, 2 annotations, 1 class
+    >>> crowd.annotator_ids, crowd.boxes[1].tolist()
+    (['ann', 'bob'], [1.0, 1.0, 8.0, 8.0])
+    """
+
+    def __init__(self, core):
+        self._core = core
+
+    @classmethod
+    def read(cls, *paths, **options):
+        """Files or folders of any format that `bdc-host` reads; `Crowd.formats()` lists them.
+
+        Options are those of the program: format, sizes, image_folder, class_names, annotator, annotator_from,
+        annotator_key, split, columns, voc_one_based, shapes_to_boxes. What was taken where files leave a choice is in
+        `notes`.
+        """
+        options = {name: inputs.path(value) or value for name, value in options.items()}
+        return cls(_core.read([each for path in paths for each in inputs.paths(path)], options))
+
+    @classmethod
+    def from_table(cls, table, columns=None, sizes=None, seen=None, classes=None):
+        """A pandas DataFrame or a dict of columns, one row per box: image, annotator, label, x1, y1, x2, y2.
+
+        columns: the table's own titles, {"image": "photo", ...}; common ones are found. sizes: {image: (width,
+        height)}; or columns image_width and image_height. seen: pairs (image, annotator) of who looked at what, also
+        where nothing was drawn; without it somebody has seen the images in which they drew. classes: all classes in the
+        order wanted; without it those of the table in the order in which they appear.
+        """
+        if not (hasattr(table, "columns") or hasattr(table, "keys")):
+            raise DataError(f"expected a table or a dict of columns, found {type(table).__name__}")
+        titles = _columns(table, dict(columns or {}))
+        raw = {role: _column(table, title) for role, title in titles.items()}
+        lengths = {titles[role]: len(values) for role, values in raw.items()}
+        if len(set(lengths.values())) > 1:
+            raise DataError("the columns differ in length: " + ", ".join(f"{t} {n}" for t, n in lengths.items()))
+        if not len(raw["image"]):
+            raise DataError("the table has no rows; there is nothing to aggregate")
+        image, image_ids = _core.factorize(raw["image"], titles["image"])
+        annotator, annotator_ids = _core.factorize(raw["annotator"], titles["annotator"])
+        label, class_ids = _core.factorize(raw["label"], titles["label"])
+        if classes is not None:
+            order = list(classes)
+            unknown = [name for name in class_ids if name not in order]
+            if unknown:
+                raise DataError(f"column {titles['label']}: {unknown[0]!r} is none of the classes given")
+            label = np.array([order.index(name) for name in class_ids], np.int32)[label]
+            class_ids = order
+        assigned = None
+        if seen is not None:
+            places = {name: n for n, name in enumerate(image_ids)}, {name: n for n, name in enumerate(annotator_ids)}
+            rows = [[], []]
+            for pair in seen:
+                for side, ids in ((0, image_ids), (1, annotator_ids)):
+                    number = places[side].setdefault(pair[side], len(ids))
+                    if number == len(ids):
+                        ids.append(pair[side])
+                    rows[side].append(number)
+            assigned = np.array(rows[0], np.int32), np.array(rows[1], np.int32)
+        corners = [inputs.numbers(raw[side], titles[side]) for side in ("x1", "y1", "x2", "y2")]
+        return cls(_core.from_arrays(image_ids, annotator_ids, class_ids, image, annotator, label, corners,
+                                     _sizes(image, image_ids, raw.get("width"), raw.get("height"), sizes), assigned))
+
+    @classmethod
+    def of(cls, labels):
+        """A crowd as it is; a path is read; anything else is taken for a table."""
+        if isinstance(labels, cls):
+            return labels
+        if inputs.path(labels) is not None:
+            return cls.read(labels)
+        return cls.from_table(labels)
+
+    @staticmethod
+    def formats():
+        """Names of the formats that `read` knows."""
+        return _core.formats()
+
+    def write(self, path, format=""):
+        """Writes the labels; returns what the format cannot hold, a line each. Default format: by the extension."""
+        return _core.Crowd.write(self._core, inputs.path(path), format)
+
+    def index_of(self, image):
+        """The number of an image, by its id or file name."""
+        if not hasattr(self, "_index"):
+            self._index = {}
+            for n, name in enumerate(self._core.image_files):
+                if name:
+                    self._index[name] = n
+            for n, name in enumerate(self._core.image_ids):
+                self._index[name] = n
+        if isinstance(image, np.generic):
+            image = image.item()
+        if image not in self._index:
+            raise DataError(f"there is no image {image!r}")
+        return self._index[image]
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._core, name)
+
+    def __dir__(self):
+        return sorted(set(super().__dir__()) | {name for name in dir(self._core) if not name.startswith("_")})
+
+    def __len__(self):
+        return self._core.num_annotations
+
+    def __repr__(self):
+        def many(n, one, more=None):
+            return f"{n} {one if n == 1 else more or one + 's'}"
+        c = self._core
+        return (f"Crowd: {many(c.num_images, 'image')}, {many(c.num_annotators, 'annotator')}, "
+                f"{many(c.num_annotations, 'annotation')}, {many(c.num_classes, 'class', 'classes')}")

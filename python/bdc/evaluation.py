@@ -1,0 +1,55 @@
+"""Detections against the truth, by COCO's rules."""
+import json
+
+from . import _core, inputs
+from ._core import DataError
+from .result import Targets
+
+
+class Evaluation:
+    """COCO's numbers: `stats` has twelve, in pycocotools' order; by name: evaluation["AP50"]. -1 where undefined."""
+
+    def __init__(self, judged):
+        self.stats, self.names, self.classes = judged["stats"], judged["names"], judged["classes"]
+
+    def __getitem__(self, name):
+        return float(self.stats[self.names.index(name)])
+
+    def __repr__(self):
+        return "\n".join(f"{name:<10} {value:7.4f}" if value >= 0 else f"{name:<10}       -"
+                         for name, value in zip(self.names, self.stats))
+
+
+def _source(value, name):
+    path = inputs.path(value)
+    if path is not None:
+        return path, False
+    if hasattr(value, "dataset") and isinstance(value.dataset, dict):  # pycocotools' COCO
+        value = value.dataset
+    if isinstance(value, (dict, list, tuple)):
+        try:
+            return json.dumps(value, default=lambda v: v.item() if hasattr(v, "item") else v.tolist()), True
+        except (TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"{name}: {error}") from None
+    raise DataError(f"{name}: expected a file or COCO's dict or list, found {type(value).__name__}")
+
+
+def evaluate(detections, truth=None, common_images=False, ious=(), max_detections=(), threads=0):
+    """Detections (a file, COCO's results list, or the result of `aggregate`) against the truth (a file or COCO's dict).
+
+    >>> truth = {"images": [{"id": 1, "width": 9, "height": 9}], "categories": [{"id": 3, "name": "cat"}],
+    ...          "annotations": [{"id": 1, "image_id": 1, "category_id": 3, "bbox": [0, 0, 4, 4]}]}
+    >>> evaluate([{"image_id": 1, "category_id": 3, "bbox": [0, 0, 4, 4], "score": 0.9}], truth)["AP50"] > 0.99
+    True
+    """
+    if isinstance(detections, Targets):
+        given = "" if truth is None else inputs.path(truth)
+        if given is None:
+            raise DataError("truth: a consensus is judged against a file")
+        return Evaluation(_core.evaluate_consensus(detections._core, detections.crowd._core, given, threads))
+    if truth is None:
+        raise DataError("truth: expected a file or COCO's dict, found none")
+    found, found_is_text = _source(detections, "detections")
+    true, true_is_text = _source(truth, "truth")
+    return Evaluation(_core.evaluate(found, found_is_text, true, true_is_text, common_images, list(ious),
+                                     list(max_detections), threads))

@@ -1,0 +1,98 @@
+"""BDC beside a training loop of your own."""
+import numpy as np
+
+from . import _core, inputs
+from ._core import DataError
+from .aggregation import class_vectors
+from .crowd import Crowd
+from .result import Annotators, Targets
+
+
+class Learner:
+    """Learns the annotators while a detector trains, and makes its targets.
+
+        learner = bdc.Learner(crowd)
+        for epoch in range(epochs):
+            for image in images:
+                targets = learner.observe(image, boxes, scores, class_probs)   # what the detector sees now
+                ...                                                            # a step on targets
+            learner.finish_epoch()
+
+    An image may come once per epoch. Until the detector has something to say, train on `without_detector()`.
+    `state_dict` holds everything, a half-done epoch included: a resumed run has the same bits.
+    """
+
+    def __init__(self, labels, method="bdc", threads=0, **options):
+        self.crowd, self.method = Crowd.of(labels), method
+        self._options = inputs.option_values(options)
+        self._core = _core.Learner(self.crowd._core, method, self._options, threads)
+
+    def without_detector(self):
+        """The consensus of the annotations alone, of all images."""
+        return Targets(self._core.without_detector(), self.crowd)
+
+    def observe(self, image, boxes=None, scores=None, class_probs=None, labels=None):
+        """Targets of one image (its id or file name), given a detector's boxes there, in pixels of the original image.
+
+        Instead of class_probs (a row per box, a column per class) `labels` may name a class per box. Objects with the
+        attributes of supervision's Detections or FiftyOne's Detections are taken in place of boxes.
+        """
+        if boxes is not None and scores is None:
+            boxes, scores, labels = detections_of(boxes, self.crowd, image)
+        if boxes is None:
+            boxes, scores, class_probs = np.empty((0, 4)), np.empty(0), np.empty((0, self.crowd.num_classes))
+        scores = inputs.numbers(scores, "scores")
+        if class_probs is None:
+            if labels is None:
+                raise DataError("observe: expected class_probs or labels")
+            class_probs = class_vectors(inputs.array(labels, "labels"), scores, self.crowd)
+        core = self._core.observe(self.crowd.index_of(image), inputs.numbers(boxes, "boxes"), scores,
+                                  inputs.numbers(class_probs, "class_probs"))
+        return Targets(core, self.crowd)
+
+    def finish_epoch(self):
+        """Beliefs from what the epoch's images have taught. Returns the lower bound, 0 for methods without one."""
+        return self._core.finish_epoch()
+
+    @property
+    def annotators(self):
+        core = self._core.posteriors()
+        if core is None:
+            raise DataError(f"the method '{self.method}' learns nothing about annotators; use method=\"bdc\"")
+        return Annotators(core)
+
+    def state_dict(self):
+        """For torch.save or pickle."""
+        return {"bdc_learner": 1, "method": self.method, "options": dict(self._options), "state": self._core.save()}
+
+    def load_state_dict(self, state):
+        """Goes on where a learner of the same method, options and crowd was."""
+        if not isinstance(state, dict) or state.get("bdc_learner") != 1:
+            raise DataError("expected the state of a bdc.Learner")
+        if (state["method"], state["options"]) != (self.method, self._options):
+            raise DataError(f"the state is of the method '{state['method']}' with the options {state['options']}; this "
+                            f"learner is '{self.method}' with {self._options}")
+        self._core.load(state["state"])
+
+
+def detections_of(found, crowd, image):
+    """Boxes, scores and labels of objects by their attributes: supervision's Detections, FiftyOne's Detections."""
+    if hasattr(found, "xyxy") and hasattr(found, "confidence"):
+        names = (getattr(found, "data", None) or {}).get("class_name")
+        if found.confidence is None:
+            raise DataError("detections: expected a confidence per box, found none")
+        if names is None:
+            ids = inputs.array(found.class_id, "class_id")
+            if len(ids) and (ids.min() < 0 or ids.max() >= crowd.num_classes):
+                raise DataError(f"class_id: expected numbers from 0 to {crowd.num_classes - 1}")
+            names = [crowd.class_names[n] for n in ids]
+        return found.xyxy, found.confidence, list(names)
+    if hasattr(found, "detections"):
+        n = crowd.index_of(image)
+        width, height = int(crowd.image_width[n]), int(crowd.image_height[n])
+        if not width:
+            raise DataError(f"image {image!r} has no size, and FiftyOne's boxes are relative to it")
+        rows = [(d.bounding_box, d.confidence, d.label) for d in found.detections]
+        boxes = np.array([[x * width, y * height, (x + w) * width, (y + h) * height] for (x, y, w, h), _, _ in rows])
+        return boxes.reshape(-1, 4), [s for _, s, _ in rows], [label for _, _, label in rows]
+    raise DataError(f"boxes: expected arrays with scores, or detections; found {type(found).__name__} without scores")

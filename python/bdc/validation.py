@@ -1,0 +1,21 @@
+"""What is wrong with files of labels."""
+import json
+
+from . import _core, inputs
+
+
+class Validation(dict):
+    """The program's report as a dict; printed as people read it."""
+
+    def __init__(self, text, fields):
+        super().__init__(fields)
+        self._text = text
+
+    def __repr__(self):
+        return self._text
+
+
+def validate(*paths, **options):
+    """Reads files leniently and tells every kind of problem. Options as in `Crowd.read`."""
+    text, fields = _core.validate([each for path in paths for each in inputs.paths(path)], options)
+    return Validation(text, json.loads(fields))

@@ -1,0 +1,360 @@
+"""The Python package: the program's own bits, other people's tables, wrong input, resuming."""
+import doctest
+import importlib
+import os
+import pickle
+import pkgutil
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+import warnings
+
+import numpy as np
+
+import bdc
+from bdc import DataError
+
+HOST = os.environ["BDC_HOST"]
+
+
+def table(images=40, annotators=4, seed=1):
+    """A crowd with misses, noise and confusions, as a dict of columns."""
+    draw = np.random.default_rng(seed)
+    names = ["cat", "dog", "cow"]
+    rows = {name: [] for name in ("image", "annotator", "label", "x1", "y1", "x2", "y2")}
+    for i in range(images):
+        for _ in range(draw.integers(0, 5)):
+            x, y, w, h = draw.uniform(0, 300), draw.uniform(0, 200), draw.uniform(20, 90), draw.uniform(20, 90)
+            true = draw.integers(3)
+            for k in range(annotators):
+                if draw.random() < 0.15:
+                    continue
+                given = true if draw.random() < 0.85 else draw.integers(3)
+                corners = np.array([x, y, x + w, y + h]) + draw.normal(0, 1 + k, 4)
+                for name, value in zip(rows, [f"img{i}.png", f"w{k}", names[given], *corners]):
+                    rows[name].append(value)
+    return rows
+
+
+def detections(crowd, seed=2):
+    """A detector's results near the annotations, as COCO lists them."""
+    draw = np.random.default_rng(seed)
+    out = []
+    for n in range(0, len(crowd), 3):
+        x1, y1, x2, y2 = crowd.boxes[n] + draw.normal(0, 1, 4)
+        probs = draw.dirichlet(np.ones(crowd.num_classes)).tolist()
+        out.append({"image_id": crowd.image_ids[crowd.image[n]], "category_id": crowd.class_ids[int(np.argmax(probs))],
+                    "bbox": [x1, y1, x2 - x1, y2 - y1], "score": float(draw.uniform(0.2, 1)), "class_probs": probs})
+    return out
+
+
+class Quiet(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = self.temporary.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def host(self, *words):
+        run = subprocess.run([HOST, *words], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+
+class TheProgramsBits(Quiet):
+    def setUp(self):
+        super().setUp()
+        import json
+        bdc.Crowd.from_table(table()).write(self.path("crowd.json"))
+        self.crowd = bdc.Crowd.read(self.path("crowd.json"))
+        with open(self.path("predictions.json"), "w", encoding="utf-8") as file:
+            json.dump(detections(self.crowd), file)
+        before = bdc.Crowd.from_table(table(seed=5))
+        bdc.aggregate(before).annotators.save(self.path("prior.json"))
+
+    def compare(self, method, extra, **given):
+        ours, theirs = self.path("ours.json"), self.path("theirs.json")
+        for file in (ours, theirs):
+            if os.path.exists(file):
+                os.remove(file)
+        self.host("aggregate", self.path("crowd.json"), "-q", "-m", method, "-o", theirs, *extra)
+        for threads in (1, 2):
+            bdc.aggregate(self.crowd, method, threads=threads, **given).to_coco(ours)
+            with open(ours, "rb") as a, open(theirs, "rb") as b:
+                self.assertEqual(a.read(), b.read(), f"{method} {given}")
+
+    def test_every_method_without_and_with_predictions(self):
+        for method in bdc.methods():
+            with self.subTest(method=method):
+                self.compare(method, [])
+                self.compare(method, ["--predictions", self.path("predictions.json")],
+                             predictions=self.path("predictions.json"))
+
+    def test_profiles_and_options(self):
+        for profile in ("absence_aware", "paper", "reference"):
+            self.compare("bdc", ["--option", f"profile={profile}"], profile=profile)
+
+    def test_prior(self):
+        self.compare("bdc", ["--prior", self.path("prior.json")], prior=self.path("prior.json"))
+        self.compare("bdc", ["--prior", self.path("prior.json")], prior=bdc.read_annotators(self.path("prior.json")))
+
+    def test_annotators_file(self):
+        self.host("aggregate", self.path("crowd.json"), "-q", "--annotators", self.path("theirs.json"))
+        bdc.aggregate(self.crowd).annotators.save(self.path("ours.json"))
+        with open(self.path("ours.json"), "rb") as a, open(self.path("theirs.json"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_predictions_as_arrays_are_those_of_the_file(self):
+        import json
+        with open(self.path("predictions.json"), encoding="utf-8") as file:
+            rows = json.load(file)
+        boxes = np.array([r["bbox"] for r in rows])
+        boxes[:, 2:] += boxes[:, :2]
+        arrays = {"image": [r["image_id"] for r in rows], "boxes": boxes, "scores": [r["score"] for r in rows],
+                  "class_probs": [r["class_probs"] for r in rows]}
+        by_file = bdc.aggregate(self.crowd, predictions=self.path("predictions.json"))
+        for given in (arrays, rows):
+            result = bdc.aggregate(self.crowd, predictions=given)
+            np.testing.assert_allclose(result.boxes, by_file.boxes, rtol=1e-12)
+            np.testing.assert_allclose(result.class_probs, by_file.class_probs, rtol=1e-9)
+
+
+class Tables(Quiet):
+    def same(self, a, b):
+        self.assertEqual(a.image_ids, b.image_ids)
+        self.assertEqual(a.annotator_ids, b.annotator_ids)
+        for name in ("boxes", "label", "image", "annotator"):
+            np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+    def test_pandas_dicts_and_numpys_texts_are_the_same(self):
+        import pandas
+        plain = table()
+        crowd = bdc.Crowd.from_table(plain)
+        self.same(crowd, bdc.Crowd.from_table(pandas.DataFrame(plain)))
+        self.same(crowd, bdc.Crowd.from_table(pandas.DataFrame(plain).astype({"label": "category", "image": "string"})))
+        self.same(crowd, bdc.Crowd.from_table({name: np.array(column) for name, column in plain.items()}))
+
+    def test_crowd_kits_names_and_ones_own(self):
+        plain = table()
+        crowd = bdc.Crowd.from_table(plain)
+        kit = {{"image": "task", "annotator": "worker"}.get(name, name): column for name, column in plain.items()}
+        self.same(crowd, bdc.Crowd.from_table(kit))
+        own = {"photo" if name == "image" else name: column for name, column in plain.items()}
+        self.same(crowd, bdc.Crowd.from_table(own, columns={"image": "photo"}))
+
+    def test_order_of_rows_inside_an_image_stays_and_images_are_sorted(self):
+        crowd = bdc.Crowd.from_table({"image": [2, 1, 2, 1], "annotator": [1, 1, 2, 2], "label": ["a"] * 4,
+                                      "x1": [0, 1, 2, 3], "y1": [0] * 4, "x2": [9] * 4, "y2": [9] * 4})
+        self.assertEqual(crowd.image_ids, [2, 1])
+        self.assertEqual(crowd.boxes[:, 0].tolist(), [0, 2, 1, 3])
+
+    def test_who_saw_what_classes_and_sizes(self):
+        crowd = bdc.Crowd.from_table(table(), seen=[("img0.png", "w0"), ("empty.png", "w9")],
+                                     classes=["cow", "dog", "cat", "bee"], sizes={"img0.png": (640, 480)})
+        self.assertTrue(crowd.assignments_known)
+        self.assertIn("empty.png", crowd.image_ids)
+        self.assertIn("w9", crowd.annotator_ids)
+        self.assertEqual(crowd.class_names, ["cow", "dog", "cat", "bee"])
+        self.assertEqual(int(crowd.image_width[crowd.index_of("img0.png")]), 640)
+
+    def test_views_are_no_copies_and_cannot_be_written(self):
+        crowd = bdc.Crowd.from_table(table())
+        self.assertTrue(np.shares_memory(crowd.boxes, crowd.boxes))
+        result = bdc.aggregate(crowd)
+        boxes = result.boxes
+        del result, crowd
+        self.assertTrue(np.isfinite(boxes).all())
+        with self.assertRaises(ValueError):
+            boxes[0, 0] = 1
+
+
+class WrongInput(Quiet):
+    def refuses(self, words, call):
+        with self.assertRaises(DataError) as caught:
+            call()
+        self.assertIn(words, str(caught.exception))
+
+    def changed(self, **columns):
+        out = table()
+        for name, change in columns.items():
+            if change is None:
+                del out[name]
+            else:
+                out[name] = change(list(out[name]))
+        return out
+
+    def test_tables(self):
+        def put(value):
+            return lambda column: [value] + column[1:]
+        cases = [
+            ("no column for the annotator", {"annotator": None}),
+            ("not finite", {"x1": put(float("nan"))}),
+            ("not finite", {"x2": put(float("inf"))}),
+            ("negative width", {"x2": put(-500.0)}),
+            ("expected numbers", {"x1": put("ten")}),
+            ("a value is missing", {"image": put(None)}),
+            ("a value is missing", {"label": put(float("nan"))}),
+            ("different ids", {"image": lambda c: np.array(c[:-1] + [3], object)}),
+            ("differ in length", {"label": lambda c: c[:-1]}),
+            ("expected an id", {"annotator": lambda c: np.array([0.5] * len(c))}),
+        ]
+        for words, columns in cases:
+            with self.subTest(words=words, columns=list(columns)):
+                self.refuses(words, lambda: bdc.Crowd.from_table(self.changed(**columns)))
+        self.refuses("no rows", lambda: bdc.Crowd.from_table({name: [] for name in table()}))
+        self.refuses("expected a table", lambda: bdc.Crowd.from_table(7))
+        both = {**table(), "task": table()["image"]}
+        self.refuses("may both be the image", lambda: bdc.Crowd.from_table(both))
+
+    def test_files_and_methods(self):
+        self.refuses("nothing.json", lambda: bdc.Crowd.read(self.path("nothing.json")))
+        with self.assertRaises(ValueError):
+            bdc.aggregate(table(), method="bcd")
+        with self.assertRaises(ValueError):
+            bdc.aggregate(table(), method="mv", no_such_option=1)
+        with self.assertRaises(TypeError):
+            bdc.Crowd.read(self.path("x"), no_such_option=1)
+
+    def test_observe(self):
+        learner = bdc.Learner(table())
+        image = learner.crowd.image_ids[0]
+        good = dict(boxes=[[0, 0, 9, 9]], scores=[0.5], class_probs=[[1, 0, 0]])
+        for words, change in [("boxes", {"boxes": [[0, 0, 9]]}), ("scores", {"scores": [1.5]}),
+                              ("scores", {"scores": [float("nan")]}), ("boxes[0]", {"boxes": [[9, 0, 0, 9]]}),
+                              ("class_probs", {"class_probs": [[1, 0]]}), ("sum above 0", {"class_probs": [[0, 0, 0]]}),
+                              ("class_probs[0][1]", {"class_probs": [[1, -1, 0]]})]:
+            with self.subTest(words=words):
+                self.refuses(words, lambda: learner.observe(image, **{**good, **change}))
+        self.refuses("no image", lambda: learner.observe("unknown.png", **good))
+        self.refuses("no class", lambda: learner.observe(image, [[0, 0, 9, 9]], [0.5], labels=["bee"]))
+        self.assertGreaterEqual(len(learner.observe(image, **good)), 1)
+
+    def test_random_arrays_never_crash(self):
+        draw = np.random.default_rng(3)
+        crowd = bdc.Crowd.from_table(table(10))
+        learner = bdc.Learner(crowd)
+        kinds = [np.float64, np.float32, np.int64, np.int8, bool, object, "U3", np.complex128]
+        for _ in range(300):
+            def anything():
+                shape = tuple(draw.integers(0, 4, draw.integers(0, 4)))
+                values = draw.choice([0, 1, -1, 0.5, np.nan, np.inf, 1e300], shape)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    return np.asarray(values).astype(kinds[draw.integers(len(kinds))], copy=False)
+            for call in (lambda: learner.observe(crowd.image_ids[0], anything(), anything(), anything()),
+                         lambda: bdc.Crowd.from_table({name: anything() for name in table(1)}),
+                         lambda: bdc.aggregate(crowd, "mv", predictions={"image": anything(), "boxes": anything(),
+                                                                        "scores": anything(), "labels": anything()})):
+                try:
+                    call()
+                except (ValueError, TypeError, RuntimeError, OverflowError):
+                    pass
+
+
+class Online(Quiet):
+    def epoch(self, learner, images, draw):
+        out = []
+        for image in images:
+            n = draw.integers(0, 3)
+            xy = draw.uniform(0, 200, (n, 2))
+            targets = learner.observe(image, np.hstack([xy, xy + 40]), draw.uniform(0.1, 1, n),
+                                      draw.dirichlet(np.ones(3), n).reshape(n, 3))
+            out.append((targets.boxes.copy(), targets.class_probs.copy(), targets.weight.copy()))
+        return out
+
+    def test_resumed_in_the_middle_of_an_epoch_is_the_same(self):
+        for method, options in (("bdc", {}), ("bdc", {"profile": "paper"}), ("crowd_rcnn", {})):
+            with self.subTest(method=method, options=options):
+                crowd = bdc.Crowd.from_table(table())
+                whole, first = bdc.Learner(crowd, method, **options), bdc.Learner(crowd, method, **options)
+                half = crowd.num_images // 2
+                a, b = np.random.default_rng(1), np.random.default_rng(1)
+                for learner, draw in ((whole, a), (first, b)):
+                    self.epoch(learner, crowd.image_ids, draw)
+                    learner.finish_epoch()
+                    self.epoch(learner, crowd.image_ids[:half], draw)
+                state = pickle.loads(pickle.dumps(first.state_dict()))
+                resumed = bdc.Learner(bdc.Crowd.from_table(table()), method, **options)
+                resumed.load_state_dict(state)
+                for learner, draw in ((whole, a), (resumed, b)):
+                    self.epoch(learner, crowd.image_ids[half:], draw)
+                    learner.finish_epoch()
+                one, two = (self.epoch(learner, crowd.image_ids, np.random.default_rng(9)) for learner in (whole, resumed))
+                for x, y in zip(one, two):
+                    for left, right in zip(x, y):
+                        np.testing.assert_array_equal(left, right)
+                with self.assertRaises(DataError):
+                    bdc.Learner(crowd, "mv").load_state_dict(state)
+
+    def test_objects_of_others(self):
+        crowd = bdc.Crowd.from_table(table(), sizes={f"img{i}.png": (640, 480) for i in range(40)})
+        image = crowd.image_ids[0]
+        arrays = bdc.Learner(crowd).observe(image, [[64, 48, 128, 96]], [0.5], labels=["cat"])
+        vision = types.SimpleNamespace(xyxy=np.array([[64, 48, 128, 96]]), confidence=np.array([0.5]),
+                                       class_id=np.array([crowd.class_names.index("cat")]), data={})
+        one = types.SimpleNamespace(bounding_box=[0.1, 0.1, 0.1, 0.1], confidence=0.5, label="cat")
+        for found in (vision, types.SimpleNamespace(detections=[one])):
+            np.testing.assert_allclose(bdc.Learner(crowd).observe(image, found).boxes, arrays.boxes, rtol=1e-12)
+
+
+class TheRest(Quiet):
+    def test_docstrings(self):
+        for module in [bdc] + [importlib.import_module(f"bdc.{m.name}") for m in pkgutil.iter_modules(bdc.__path__)]:
+            self.assertEqual(doctest.testmod(module).failed, 0, module.__name__)
+
+    def test_torch_is_not_imported(self):
+        self.assertNotIn("torch", sys.modules)
+
+    def test_results_as_tables_pages_and_plain_labels(self):
+        result = bdc.BDC(threads=1).fit(table()).targets_
+        self.assertEqual(len(result.to_table()), len(result))
+        self.assertEqual(list(result.hard()), result.crowd.image_ids)
+        self.assertTrue((result.strong(0.9).existence >= 0.9).all())
+        self.assertIn("<svg", result._repr_html_())
+        self.assertIn("w0", repr(result.annotators))
+        np.testing.assert_allclose(result.annotators.confusion("w1").sum(1), 1)
+        self.assertEqual(len(bdc.BDC("mv").fit_predict(table()).columns), 8)
+
+    def test_report_by_the_program(self):
+        page = bdc.report(table(), self.path("report.html"))
+        self.assertGreater(os.path.getsize(page), 10000)
+        with unittest.mock.patch.dict(os.environ, {"BDC_HOST": "", "PATH": ""}):
+            with self.assertRaises(DataError):
+                bdc.report(table(), self.path("other.html"))
+
+    def test_validate(self):
+        bdc.Crowd.from_table(table()).write(self.path("crowd.json"))
+        self.assertEqual(bdc.validate(self.path("crowd.json"))["images"], bdc.Crowd.read(self.path("crowd.json")).num_images)
+
+    def test_progress_and_stopping(self):
+        calls = []
+        bdc.aggregate(table(), progress=lambda *given: calls.append(given))
+        self.assertTrue(calls)
+
+        def stop(*_):
+            raise KeyboardInterrupt
+        with self.assertRaises(KeyboardInterrupt):
+            bdc.aggregate(table(), progress=stop)
+
+    def test_the_notebook_runs(self):
+        import json
+        with open("examples/quickstart.ipynb", encoding="utf-8") as file:
+            cells = [c for c in json.load(file)["cells"] if c["cell_type"] == "code"]
+        lines = [line for cell in cells for line in "".join(cell["source"]).splitlines() if line.strip()]
+        self.assertLess(len(lines), 20)
+        names = {}
+        here = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, here)
+        for cell in cells:
+            exec("".join(cell["source"]), names)  # as Jupyter does, the displayed value aside
+        self.assertTrue(os.path.exists("consensus.json"))
+
+
+if __name__ == "__main__":
+    import unittest.mock
+    unittest.main()
