@@ -12,10 +12,10 @@ import tempfile
 import unittest
 
 ROOT = os.path.abspath(sys.argv.pop(1))
-COPIED = ["bdc_core", "plugin_api", "plugins", "host", "cmake"]
+COPIED = ["bdc_core", "plugin_api", "plugins", "host", "python", "cmake"]
 SOURCES = (".h", ".cpp")
 # Folders that includes are relative to.
-ROOTS = ["bdc_core/include/", "bdc_core/src/", "plugin_api/include/", "plugins/", "host/src/"]
+ROOTS = ["bdc_core/include/", "bdc_core/src/", "plugin_api/include/", "plugins/", "host/src/", "python/src/"]
 # A header of every package that the table can allow.
 PACKAGE_HEADERS = {
     "torch": "torch/nn.h",
