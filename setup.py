@@ -41,7 +41,7 @@ setup(
     python_requires=">=3.9",
     install_requires=["numpy"],
     package_dir={"": "python"},
-    packages=["bdc"],
+    packages=["bdc", "bdc.integrations"],
     package_data={"bdc": ["py.typed", "*.pyi"]},
     ext_modules=[Extension("bdc._core", [])],
     cmdclass={"build_ext": BuildByCMake},

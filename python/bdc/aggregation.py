@@ -1,10 +1,9 @@
 """One consensus of a crowd's labels."""
-import json
 import warnings
 
 import numpy as np
 
-from . import _core, inputs
+from . import _core, inputs, objects
 from ._core import DataError
 from .crowd import Crowd
 from .result import Annotators, Result
@@ -36,16 +35,36 @@ def class_vectors(labels, scores, crowd):
     return out
 
 
+def _arrays(found, crowd):
+    """{image: detections} of supervision or FiftyOne as arrays."""
+    out = {"image": [], "boxes": [], "scores": [], "labels": []}
+    for image, detections in found.items():
+        boxes, scores, labels = objects.detections_of(detections, crowd.class_names, crowd.size_of(image))
+        if scores is None and len(boxes):
+            raise DataError(f"predictions of {image}: expected a confidence per box, found none")
+        out["image"] += [image] * len(boxes)
+        out["boxes"].append(boxes)
+        out["scores"] += [] if scores is None else inputs.numbers(scores, "confidence").tolist()
+        out["labels"] += labels
+    places = np.empty(len(out["image"]), dtype=object)
+    places[:] = out["image"]
+    labels = np.empty(len(out["labels"]), dtype=object)
+    labels[:] = out["labels"]
+    return {"image": places, "boxes": np.concatenate(out["boxes"]), "scores": np.array(out["scores"], float), "labels": labels}
+
+
 def _predictions(given, crowd):
-    """A file, COCO's list of results, or arrays {image, boxes, scores, class_probs or labels}."""
+    """A file, COCO's list of results, {image: detections}, or arrays {image, boxes, scores, class_probs or labels}."""
     if given is None or isinstance(given, _core.Predictions):
         return given
     if inputs.path(given) is not None:
         return _core.Predictions.read(inputs.path(given), crowd._core)
     if isinstance(given, (list, tuple)) or (isinstance(given, dict) and "annotations" in given):
-        return _core.Predictions.parse(json.dumps(given), crowd._core)
+        return _core.Predictions.parse(objects.json_text(given, "predictions"), crowd._core)
     if not isinstance(given, dict):
         raise DataError(f"predictions: expected a file, COCO results or arrays, found {type(given).__name__}")
+    if given and all(objects.is_detections(found) for found in given.values()):
+        given = _arrays(given, crowd)
     missing = [name for name in ("image", "boxes", "scores") if name not in given]
     if missing or not ("class_probs" in given or "labels" in given):
         raise DataError("predictions: expected image, boxes, scores and class_probs or labels, found " + ", ".join(given))

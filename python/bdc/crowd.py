@@ -1,7 +1,7 @@
 """Labels of many annotators."""
 import numpy as np
 
-from . import _core, inputs
+from . import _core, inputs, objects
 from ._core import DataError
 
 # What a column may be called where the caller does not say.
@@ -79,7 +79,7 @@ def _sizes(image, ids, widths, heights, given):
 class Crowd:
     """Labels of many annotators on the same images.
 
-    Made by `read`, `from_table` or `from_coco`. Everything has a number, 0, 1, ..., in the order of `image_ids`,
+    Made by `read`, `from_table`, `from_coco` or `from_detections`. Everything has a number, 0, 1, ..., in the order of `image_ids`,
     `class_names` and `annotator_ids`; annotations are sorted by image.
 
     >>> crowd = Crowd.from_table({"task": [7, 7], "worker": ["ann", "bob"], "label": ["cat", "cat"],
@@ -148,12 +148,55 @@ class Crowd:
                                      _sizes(image, image_ids, raw.get("width"), raw.get("height"), sizes), assigned))
 
     @classmethod
+    def from_coco(cls, given, **options):
+        """COCO's dict in which annotations name their annotator, or {annotator: COCO's dict}, each with all the images
+        that this annotator saw. pycocotools' COCO is taken, too. options: those of `read`.
+
+        >>> coco = {"images": [{"id": 1, "file_name": "a.png", "width": 9, "height": 9}], "categories": [{"id": 3, "name": "cat"}],
+        ...         "annotations": [{"id": 1, "image_id": 1, "category_id": 3, "bbox": [0, 0, 4, 4]}]}
+        >>> Crowd.from_coco({"ann": coco, "bob": coco})
+        Crowd: 1 image, 2 annotators, 2 annotations, 1 class
+        """
+        given = objects.coco_dict(given)
+        if objects.is_coco(given):
+            documents = {"labels": given}
+        elif isinstance(given, dict) and given:
+            documents = {name: objects.with_annotator(document, name) for name, document in given.items()}
+            options = {"format": "crowd", **options}
+        else:
+            raise DataError(f"expected COCO's dict, or one per annotator, found {type(given).__name__}")
+        with objects.files_of(documents) as (files, said):
+            out = cls.read(*files, **options)
+        out._core.notes = [said(note) for note in out._core.notes]
+        return out
+
+    @classmethod
+    def from_detections(cls, drawn, classes=None, sizes=None):
+        """{annotator: {image: detections}} of supervision or FiftyOne, with an entry for every image that somebody saw.
+
+        classes: names for numbers of classes. sizes: {image: (width, height)}, which FiftyOne's boxes need.
+        """
+        table, seen = objects.table_of(drawn, classes, sizes)
+        if not table["image"]:
+            raise DataError("nobody has drawn a box; there is nothing to aggregate")
+        return cls.from_table(table, sizes=sizes, seen=seen, classes=classes)
+
+    @classmethod
     def of(cls, labels):
-        """A crowd as it is; a path is read; anything else is taken for a table."""
+        """A crowd as it is; a path is read; COCO's dicts and detections per annotator are understood; anything else is
+        taken for a table."""
         if isinstance(labels, cls):
             return labels
         if inputs.path(labels) is not None:
             return cls.read(labels)
+        if objects.is_coco(objects.coco_dict(labels)):
+            return cls.from_coco(labels)
+        if isinstance(labels, dict) and labels:
+            first = next(iter(labels.values()))
+            if objects.is_coco(objects.coco_dict(first)):
+                return cls.from_coco(labels)
+            if isinstance(first, dict) and any(objects.is_detections(found) for found in first.values()):
+                return cls.from_detections(labels)
         return cls.from_table(labels)
 
     @staticmethod
@@ -179,6 +222,11 @@ class Crowd:
         if image not in self._index:
             raise DataError(f"there is no image {image!r}")
         return self._index[image]
+
+    def size_of(self, image):
+        """Width and height, 0 where they are not known."""
+        n = self.index_of(image)
+        return int(self._core.image_width[n]), int(self._core.image_height[n])
 
     def __getattr__(self, name):
         if name.startswith("_"):

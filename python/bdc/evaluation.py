@@ -1,7 +1,5 @@
 """Detections against the truth, by COCO's rules."""
-import json
-
-from . import _core, inputs
+from . import _core, inputs, objects
 from ._core import DataError
 from .result import Targets
 
@@ -24,13 +22,9 @@ def _source(value, name):
     path = inputs.path(value)
     if path is not None:
         return path, False
-    if hasattr(value, "dataset") and isinstance(value.dataset, dict):  # pycocotools' COCO
-        value = value.dataset
+    value = objects.coco_dict(value)
     if isinstance(value, (dict, list, tuple)):
-        try:
-            return json.dumps(value, default=lambda v: v.item() if hasattr(v, "item") else v.tolist()), True
-        except (TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"{name}: {error}") from None
+        return objects.json_text(value, name), True
     raise DataError(f"{name}: expected a file or COCO's dict or list, found {type(value).__name__}")
 
 
@@ -43,10 +37,14 @@ def evaluate(detections, truth=None, common_images=False, ious=(), max_detection
     True
     """
     if isinstance(detections, Targets):
-        given = "" if truth is None else inputs.path(truth)
-        if given is None:
-            raise DataError("truth: a consensus is judged against a file")
-        return Evaluation(_core.evaluate_consensus(detections._core, detections.crowd._core, given, threads))
+        def judge(path):
+            return Evaluation(_core.evaluate_consensus(detections._core, detections.crowd._core, path, threads))
+        if truth is None or inputs.path(truth) is not None:
+            return judge(inputs.path(truth) or "")
+        if not objects.is_coco(objects.coco_dict(truth)):
+            raise DataError(f"truth: expected a file or COCO's dict, found {type(truth).__name__}")
+        with objects.files_of({"truth": objects.coco_dict(truth)}) as (files, _):
+            return judge(files[0])
     if truth is None:
         raise DataError("truth: expected a file or COCO's dict, found none")
     found, found_is_text = _source(detections, "detections")

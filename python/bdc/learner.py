@@ -5,6 +5,7 @@ from . import _core, inputs
 from ._core import DataError
 from .aggregation import class_vectors
 from .crowd import Crowd
+from .objects import detections_of, is_detections
 from .result import Annotators, Targets
 
 
@@ -24,12 +25,14 @@ class Learner:
 
     def __init__(self, labels, method="bdc", threads=0, **options):
         self.crowd, self.method = Crowd.of(labels), method
-        self._options = inputs.option_values(options)
+        self._options, self._alone = inputs.option_values(options), None
         self._core = _core.Learner(self.crowd._core, method, self._options, threads)
 
     def without_detector(self):
         """The consensus of the annotations alone, of all images."""
-        return Targets(self._core.without_detector(), self.crowd)
+        if self._alone is None:
+            self._alone = Targets(self._core.without_detector(), self.crowd)
+        return self._alone
 
     def observe(self, image, boxes=None, scores=None, class_probs=None, labels=None):
         """Targets of one image (its id or file name), given a detector's boxes there, in pixels of the original image.
@@ -38,7 +41,11 @@ class Learner:
         attributes of supervision's Detections or FiftyOne's Detections are taken in place of boxes.
         """
         if boxes is not None and scores is None:
-            boxes, scores, labels = detections_of(boxes, self.crowd, image)
+            if not is_detections(boxes):
+                raise DataError(f"boxes: expected arrays with scores, or detections; found {type(boxes).__name__} without scores")
+            boxes, scores, labels = detections_of(boxes, self.crowd.class_names, self.crowd.size_of(image))
+            if scores is None:
+                raise DataError("detections: expected a confidence per box, found none")
         if boxes is None:
             boxes, scores, class_probs = np.empty((0, 4)), np.empty(0), np.empty((0, self.crowd.num_classes))
         scores = inputs.numbers(scores, "scores")
@@ -73,26 +80,3 @@ class Learner:
             raise DataError(f"the state is of the method '{state['method']}' with the options {state['options']}; this "
                             f"learner is '{self.method}' with {self._options}")
         self._core.load(state["state"])
-
-
-def detections_of(found, crowd, image):
-    """Boxes, scores and labels of objects by their attributes: supervision's Detections, FiftyOne's Detections."""
-    if hasattr(found, "xyxy") and hasattr(found, "confidence"):
-        names = (getattr(found, "data", None) or {}).get("class_name")
-        if found.confidence is None:
-            raise DataError("detections: expected a confidence per box, found none")
-        if names is None:
-            ids = inputs.array(found.class_id, "class_id")
-            if len(ids) and (ids.min() < 0 or ids.max() >= crowd.num_classes):
-                raise DataError(f"class_id: expected numbers from 0 to {crowd.num_classes - 1}")
-            names = [crowd.class_names[n] for n in ids]
-        return found.xyxy, found.confidence, list(names)
-    if hasattr(found, "detections"):
-        n = crowd.index_of(image)
-        width, height = int(crowd.image_width[n]), int(crowd.image_height[n])
-        if not width:
-            raise DataError(f"image {image!r} has no size, and FiftyOne's boxes are relative to it")
-        rows = [(d.bounding_box, d.confidence, d.label) for d in found.detections]
-        boxes = np.array([[x * width, y * height, (x + w) * width, (y + h) * height] for (x, y, w, h), _, _ in rows])
-        return boxes.reshape(-1, 4), [s for _, s, _ in rows], [label for _, _, label in rows]
-    raise DataError(f"boxes: expected arrays with scores, or detections; found {type(found).__name__} without scores")

@@ -31,6 +31,11 @@ class Targets:
     def __len__(self):
         return len(self._core)
 
+    def rows_of(self, image):
+        """The rows of one image, by its id or file name."""
+        n = self.crowd.index_of(image)
+        return slice(int(self._core.begin[n]), int(self._core.begin[n + 1]))
+
     def strong(self, min_existence=0.0, min_score=0.0):
         """Only objects with at least these values."""
         return Targets(_core.strong_targets(self._core, min_existence, min_score), self.crowd)

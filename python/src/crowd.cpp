@@ -111,7 +111,7 @@ ReadOptions read_options(const py::dict& options) {
 
 void add_crowd(py::module_& m) {
   py::class_<Crowd, std::shared_ptr<Crowd>>(m, "Crowd")
-      .def_readonly("notes", &Crowd::notes)
+      .def_readwrite("notes", &Crowd::notes)
       .def_property_readonly("image_ids", [](const Crowd& c) { return ids(c.data.images); })
       .def_property_readonly("image_files", [](const Crowd& c) { return texts(c.data.images, &ImageRecord::file); })
       .def_property_readonly("image_width",

@@ -1,6 +1,8 @@
 """The Python package: the program's own bits, other people's tables, wrong input, resuming."""
+import ast
 import doctest
 import importlib
+import inspect
 import os
 import pickle
 import pkgutil
@@ -238,7 +240,7 @@ class WrongInput(Quiet):
         crowd = bdc.Crowd.from_table(table(10))
         learner = bdc.Learner(crowd)
         kinds = [np.float64, np.float32, np.int64, np.int8, bool, object, "U3", np.complex128]
-        for _ in range(300):
+        for _ in range(3000 if os.environ.get("BDC_TEST_SLOW") else 300):
             def anything():
                 shape = tuple(draw.integers(0, 4, draw.integers(0, 4)))
                 values = draw.choice([0, 1, -1, 0.5, np.nan, np.inf, 1e300], shape)
@@ -301,10 +303,95 @@ class Online(Quiet):
             np.testing.assert_allclose(bdc.Learner(crowd).observe(image, found).boxes, arrays.boxes, rtol=1e-12)
 
 
+class ObjectsOfOthers(Quiet):
+    """COCO's dicts, and detections by their attributes."""
+
+    def coco(self, move=0.0):
+        return {"images": [{"id": n, "file_name": f"{n}.png", "width": 100, "height": 80} for n in (1, 2)],
+                "categories": [{"id": 3, "name": "cat"}, {"id": 9, "name": "dog"}],
+                "annotations": [{"id": 1, "image_id": 1, "category_id": 3, "bbox": [10 + move, 10, 30, 40]},
+                                {"id": 2, "image_id": 1, "category_id": 9, "bbox": np.array([60, 10 + move, 20, 40])}]}
+
+    def test_cocos_dicts(self):
+        by_person = {"ann": self.coco(), "b/ob": self.coco(1.0), 7: types.SimpleNamespace(dataset=self.coco(2.0))}
+        crowd = bdc.Crowd.of(by_person)
+        self.assertEqual(crowd.annotator_ids, ["ann", "b/ob", 7])
+        self.assertTrue(crowd.assignments_known)
+        self.assertEqual((crowd.num_images, crowd.num_annotations, crowd.class_ids), (2, 6, [3, 9]))
+        self.assertEqual(len(crowd.assigned_image), 6)  # the second image, too, where nobody drew
+        both = self.coco()
+        both["annotations"] = [dict(a, annotator_id=k) for k in ("x", "y") for a in both["annotations"]]
+        for n, annotation in enumerate(both["annotations"]):
+            annotation["id"] = n
+        self.assertEqual(bdc.aggregate(both).crowd.annotator_ids, ["x", "y"])
+        consensus = bdc.aggregate(by_person)
+        self.assertGreater(bdc.evaluate(consensus, self.coco())["AP50"], 0.99)
+        for words, given in (("wrong: annotations[1]", {"wrong": {**self.coco(), "annotations": [{}, {"annotator_id": 4}]}}),
+                             ("labels:", {"images": [{"id": 1}], "annotations": [{"id": 1, "image_id": 5}], "categories": []}),
+                             ("bob: expected COCO's dict", {"ann": self.coco(), "bob": [1]})):
+            with self.subTest(words=words), self.assertRaises(DataError) as caught:
+                bdc.Crowd.from_coco(given)
+            self.assertIn(words, str(caught.exception))
+            self.assertNotIn(tempfile.gettempdir(), str(caught.exception))
+
+    def vision(self, boxes, scores=None, **more):
+        return types.SimpleNamespace(xyxy=np.array(boxes, float).reshape(-1, 4), confidence=scores,
+                                     class_id=np.zeros(len(boxes), int), data={}, **more)
+
+    def fifty(self, boxes, confidence=None):
+        return types.SimpleNamespace(detections=[types.SimpleNamespace(bounding_box=b, label="cat", confidence=confidence)
+                                                 for b in boxes])
+
+    def test_detections_per_annotator(self):
+        sizes = {"a.png": (100, 80), "b.png": (100, 80)}
+        vision = {k: {"a.png": self.vision([[10, 8, 40, 40]]), "b.png": self.vision([])} for k in ("ann", "bob")}
+        fifty = {k: {"a.png": self.fifty([[0.1, 0.1, 0.3, 0.4]]), "b.png": self.fifty([])} for k in ("ann", "bob")}
+        one, two = bdc.Crowd.from_detections(vision, classes=["cat"], sizes=sizes), bdc.Crowd.from_detections(fifty, sizes=sizes)
+        for crowd in (one, two):
+            self.assertEqual((crowd.num_images, crowd.num_annotations, len(crowd.assigned_image)), (2, 2, 4))
+            np.testing.assert_allclose(crowd.boxes, [[10, 8, 40, 40]] * 2)
+        alone, found = bdc.aggregate(one), {"a.png": self.vision([[12, 8, 42, 40]], np.array([0.9])), "b.png": self.vision([], np.empty(0))}
+        arrays = {"image": ["a.png"], "boxes": [[12, 8, 42, 40]], "scores": [0.9], "labels": ["cat"]}
+        with_detector = bdc.aggregate(one, predictions=found)
+        self.assertFalse(np.array_equal(alone.boxes, with_detector.boxes))
+        np.testing.assert_array_equal(with_detector.boxes, bdc.aggregate(one, predictions=arrays).boxes)
+        for words, call in (("hand over classes", lambda: bdc.Crowd.from_detections(vision)),
+                            ("has no size", lambda: bdc.Crowd.from_detections(fifty)),
+                            ("from 0 to 0", lambda: bdc.Crowd.from_detections(
+                                {"x": {"a": types.SimpleNamespace(xyxy=np.ones((1, 4)), confidence=None, class_id=[1], data={})}}, ["cat"])),
+                            ("expected detections", lambda: bdc.Crowd.from_detections({"x": {"a": 3}})),
+                            ("nobody has drawn", lambda: bdc.Crowd.from_detections({"x": {"a": self.vision([])}}, ["cat"])),
+                            ("a confidence per box", lambda: bdc.aggregate(one, predictions={"a.png": self.vision([[0, 0, 9, 9]])}))):
+            with self.subTest(words=words), self.assertRaises(DataError) as caught:
+                call()
+            self.assertIn(words, str(caught.exception))
+
+
 class TheRest(Quiet):
     def test_docstrings(self):
         for module in [bdc] + [importlib.import_module(f"bdc.{m.name}") for m in pkgutil.iter_modules(bdc.__path__)]:
             self.assertEqual(doctest.testmod(module).failed, 0, module.__name__)
+
+    def test_the_stub_has_what_the_package_has(self):
+        with open(os.path.join(os.path.dirname(bdc.__file__), "__init__.pyi"), encoding="utf-8") as file:
+            tree = ast.parse(file.read())
+        stub = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+        self.assertEqual(set(stub) | {"__version__"}, set(bdc.__all__))
+        for name, node in stub.items():
+            if isinstance(node, ast.FunctionDef):
+                self.same_parameters(node, getattr(bdc, name))
+                continue
+            for member in node.body:
+                if isinstance(member, ast.FunctionDef):
+                    own = inspect.getattr_static(getattr(bdc, name), member.name)
+                    if not isinstance(own, property):
+                        self.same_parameters(member, getattr(own, "__func__", own))
+
+    def same_parameters(self, stub, function):
+        given = stub.args
+        names = [a.arg for a in given.posonlyargs + given.args + given.kwonlyargs]
+        names += [a.arg for a in (given.vararg, given.kwarg) if a]
+        self.assertEqual(sorted(names), sorted(inspect.signature(function).parameters), stub.name)
 
     def test_torch_is_not_imported(self):
         self.assertNotIn("torch", sys.modules)
