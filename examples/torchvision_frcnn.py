@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torchvision's Faster R-CNN trained in Python on a simulated crowd: labels as they are, majority vote, and BDC.
 
-usage: torchvision_frcnn.py [--images N] [--epochs N] [--seed N] [--methods na,mv,bdc]
+usage: torchvision_frcnn.py [--images N] [--epochs N] [--seed N] [--preset voc-full] [--methods na,mv,bdc]
 
 Needs torch, torchvision, numpy, bdc, and bdc-host on PATH (or its path in BDC_HOST), which draws the images. Prints the
 AP of a test set and of the labels that the last epoch was trained on.
@@ -37,10 +37,10 @@ def detector(classes):
                       rpn_post_nms_top_n_test=60, box_batch_size_per_image=64, box_score_thresh=0.01)
 
 
-def draw(folder, name, images, seed, host):
+def draw(folder, name, images, seed, host, preset="voc-full"):
     """Images, the crowd's labels and the truth in files."""
     crowd, truth = os.path.join(folder, name + ".json"), os.path.join(folder, name + "_truth.json")
-    subprocess.run([host, "synth", "--shapes", str(images), "--classes", "4", "--preset", "noisy", "--seed", str(seed), "-q",
+    subprocess.run([host, "synth", "--shapes", str(images), "--classes", "4", "--preset", preset, "--seed", str(seed), "-q",
                     "-o", crowd, "--write-images", os.path.join(folder, name), "--write-truth", truth], check=True)
     return crowd, truth
 
@@ -155,11 +155,12 @@ def main():
     parser.add_argument("--images", type=int, default=160)
     parser.add_argument("--epochs", type=int, default=14)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--preset", default="voc-full", help="the crowd, one of bdc-host synth's")
     parser.add_argument("--methods", default="na,mv,bdc")
     given = parser.parse_args()
     host = os.environ.get("BDC_HOST", "bdc-host")
     with tempfile.TemporaryDirectory() as folder:
-        crowd, truth = draw(folder, "train", given.images, given.seed + 1, host)
+        crowd, truth = draw(folder, "train", given.images, given.seed + 1, host, given.preset)
         _, test_truth = draw(folder, "test", 100, given.seed + 1001, host)
         images, test = load(os.path.join(folder, "train"), crowd), load(os.path.join(folder, "test"), test_truth)
         print("method   test AP50     AP   labels AP", flush=True)
