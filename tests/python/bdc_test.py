@@ -427,6 +427,19 @@ class TheRest(Quiet):
         with self.assertRaises(KeyboardInterrupt):
             bdc.aggregate(table(), progress=stop)
 
+    def test_the_lines_of_the_readme_run(self):
+        with open("README.md", encoding="utf-8") as file:
+            lines = file.read().split("```python\n")[1].split("```")[0]
+        bdc.Crowd.from_table(table()).write(self.path("crowd.json"))
+        self.go_to(self.folder)
+        exec(lines, {"print": lambda *_: None})
+        self.assertTrue(os.path.exists("consensus.json"))
+
+    def go_to(self, folder):
+        here = os.getcwd()
+        os.chdir(folder)
+        self.addCleanup(os.chdir, here)
+
     def test_the_notebook_runs(self):
         import json
         with open("examples/quickstart.ipynb", encoding="utf-8") as file:
@@ -434,9 +447,7 @@ class TheRest(Quiet):
         lines = [line for cell in cells for line in "".join(cell["source"]).splitlines() if line.strip()]
         self.assertLess(len(lines), 20)
         names = {}
-        here = os.getcwd()
-        os.chdir(self.folder)
-        self.addCleanup(os.chdir, here)
+        self.go_to(self.folder)
         for cell in cells:
             exec("".join(cell["source"]), names)  # as Jupyter does, the displayed value aside
         self.assertTrue(os.path.exists("consensus.json"))
