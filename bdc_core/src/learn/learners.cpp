@@ -16,6 +16,8 @@
   X(nms)                \
   X(soft_nms)           \
   X(nmw)                \
+  X(laem)               \
+  X(em_wbf)             \
   X(absence_aware)      \
   X(reference)          \
   X(paper)              \

@@ -111,8 +111,9 @@ TEST_F(Labels, TheConsensusCanBeJudgedAndIsGoodHere) {
 TEST_F(Labels, EveryMethodRunsAndTheTableComparesThem) {
   const auto outcome = host({"aggregate", "crowd.json", "--method", "all", "--truth", "truth.json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* row : {"na ", "mv union", "mv intersect", "mv average", "mv majority", "wbf", "wbf-earl", "nms",
-                          "soft_nms", "nmw", "bdc absence_aware", "bdc reference", "bdc paper", "crowd_rcnn"}) {
+  for (const char* row :
+       {"na ", "mv union", "mv intersect", "mv average", "mv majority", "wbf", "wbf-earl", "nms", "soft_nms", "nmw",
+        "laem union", "laem average", "em-wbf", "bdc absence_aware", "bdc reference", "bdc paper", "crowd_rcnn"}) {
     EXPECT_NE(outcome.out.find(std::string("\n") + row), std::string::npos) << row << "\n" << outcome.out;
   }
 }

@@ -9,15 +9,18 @@ namespace {
 
 class FusionMethod final : public FixedConsensus {
  public:
-  explicit FusionMethod(FuseImage fuse) : fuse_(std::move(fuse)) {}
+  FusionMethod(FuseImage fuse, std::function<BoxScore(const FitInput&)> score)
+      : fuse_(std::move(fuse)), score_(std::move(score)) {}
 
   FitResult fit(const FitInput& input) override {
+    const BoxScore score = score_ ? score_(input) : BoxScore{};
     return aggregate_images(input, [&](std::size_t i, ImageTargets& out) {
       std::vector<FusionBox> boxes = boxes_by_annotator(*input.crowd, i);
       const ImageScale scale = image_scale(*input.crowd, i);
       // Models are counted inside the image, so that the cost does not grow with the number of annotators elsewhere.
       std::int32_t model = -1, annotator = -1;
       for (FusionBox& b : boxes) {
+        if (score) b.score = score(b);
         if (b.model != annotator) ++model;
         annotator = b.model;
         b.model = model;
@@ -32,12 +35,13 @@ class FusionMethod final : public FixedConsensus {
 
  private:
   FuseImage fuse_;
+  std::function<BoxScore(const FitInput&)> score_;
 };
 
 }  // namespace
 
-std::unique_ptr<Learner> make_fusion_method(FuseImage fuse) {
-  return std::make_unique<FusionMethod>(std::move(fuse));
+std::unique_ptr<Learner> make_fusion_method(FuseImage fuse, std::function<BoxScore(const FitInput&)> score) {
+  return std::make_unique<FusionMethod>(std::move(fuse), std::move(score));
 }
 
 std::vector<FusionBox> boxes_by_annotator(const CrowdData& crowd, std::size_t image) {
