@@ -64,7 +64,7 @@ TEST(LabelStudioFormat, BrokenFilesSayWhereAndWhat) {
       {with(good, "\"id\": 41,", ""), "[0]: expected the member \"id\", found none"},
       {with(good, "\"id\": 42", "\"id\": 41"), "in:33: [1]: the image id 41 is defined twice"},
       {with(good, "\"annotations\": []", "\"label\": []"),
-       "[2]: expected the member \"annotations\", found none; export as JSON, not as JSON-MIN"},
+       "[2]: expected the member \"annotations\" (or, in JSON-MIN, \"annotation_id\"), found none"},
       {with(good, "\"completed_by\": 1,", ""),
        "[0].annotations[0]: expected the member \"completed_by\" (who drew), found none"},
       {with(good, "\"completed_by\": 1,", "\"completed_by\": [1],"), "[0].annotations[0].completed_by: expected an id"},
@@ -135,6 +135,28 @@ TEST(LabelStudioFormat, ARectangleTakesTheLabelOfItsRegion) {
   EXPECT_EQ(data.classes[static_cast<std::size_t>(data.annotations[1].label)].name, "dog");
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].rfind("1 shape that is not a box is left out", 0), 0U) << notes[0];
+}
+
+TEST(LabelStudioFormat, JsonMinIsReadAnnotationByAnnotation) {
+  const CrowdData data = read_crowd({data_path("label_studio/min.json")});
+  ASSERT_EQ(data.images.size(), 2U) << "a task stands once per annotation";
+  EXPECT_EQ(data.images[0].file, "/data/upload/1/a.jpg");
+  EXPECT_EQ(data.images[0].width, 200);
+  EXPECT_EQ(data.images[0].id.text, "41");
+  ASSERT_EQ(data.annotators.size(), 2U);
+  EXPECT_EQ(data.annotators[1].id.text, "2");
+  EXPECT_EQ(data.annotators[1].name, "bo@example.com");
+  EXPECT_EQ(data.assignments.size(), 3U) << "2 saw task 42 and drew nothing";
+  ASSERT_EQ(data.annotations.size(), 2U);
+  EXPECT_EQ(data.annotations[0].box, (Box{20, 20, 120, 45.5}));
+  EXPECT_EQ(data.classes.size(), 2U);
+  const std::string good = data_text("label_studio/min.json");
+  expect_refused_by(
+      "label-studio",
+      {{with(good, "\"annotator\": 1, ", ""), "expected the member \"annotator\" (who drew), found none"},
+       {with(good, "\"width\": 50,", ""), "expected the number \"width\" in value, found none"},
+       {with(good, ", \"original_width\": 200", ""), "expected original_width and original_height above 0"},
+       {with(good, "[\"Airplane\"]", "[]"), "expected a label in rectanglelabels, found none"}});
 }
 
 }  // namespace

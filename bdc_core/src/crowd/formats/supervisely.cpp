@@ -270,7 +270,9 @@ void read_supervisely(const std::string& path, ReadContext& context) {
     if (is_supervisely_file(file)) projects[project_of(file, path)].push_back(file);
   }
   bool any_login = false;
-  for (const auto& [folder, files] : projects) {
+  for (const auto& entry : projects) {
+    const std::string& folder = entry.first;
+    const std::vector<std::string>& files = entry.second;
     guarded(context, [&] { read_meta(join(folder, "meta.json"), context); });
     Project project;
     project.annotator = projects.size() > 1 && context.options.annotator.empty() ? from_file_name(folder_name(folder))
@@ -281,7 +283,7 @@ void read_supervisely(const std::string& path, ReadContext& context) {
       project.has_logins = project.has_logins || has_login(file);
     }
     any_login = any_login || project.has_logins;
-    const bool repeats = std::any_of(count.begin(), count.end(), [](const auto& entry) { return entry.second > 1; });
+    const bool repeats = std::any_of(count.begin(), count.end(), [](const auto& name) { return name.second > 1; });
     for (const std::string& file : files) {
       guarded(context, [&] {
         std::ifstream in = open_input(file);
