@@ -178,8 +178,9 @@ class ViaReader {
         builder_.report(ProblemKind::bad_record, place, "expected a filename, found nothing");
         continue;
       }
-      const auto [at, is_new] = known.try_emplace(file, pictures_.size());
-      if (is_new) pictures_.push_back({file, {}, {}, place});
+      const auto known_or_new = known.try_emplace(file, pictures_.size());
+      const std::size_t at = known_or_new.first->second;
+      if (known_or_new.second) pictures_.push_back({file, {}, {}, place});
       Region region;
       region.place = place;
       bool good = true;
@@ -196,11 +197,11 @@ class ViaReader {
         }
       };
       const std::string shape = field("region_shape_attributes");
-      parse("file_attributes", [&](JsonReader& json) { pictures_[at->second].attributes = read_attributes(json); });
+      parse("file_attributes", [&](JsonReader& json) { pictures_[at].attributes = read_attributes(json); });
       if (trimmed(shape).empty() || trimmed(shape) == "{}") continue;  // the picture has no regions
       parse("region_shape_attributes", [&](JsonReader& json) { read_shape(json, region); });
       parse("region_attributes", [&](JsonReader& json) { region.attributes = read_attributes(json); });
-      if (good) pictures_[at->second].regions.push_back(std::move(region));
+      if (good) pictures_[at].regions.push_back(std::move(region));
     }
     use_all();
   }

@@ -84,7 +84,7 @@ void add_convert(Command& program) {
   const auto force = std::make_shared<bool>(false);
   verb.add_flag("--force", *force, "replace a file that is not marked as bdc-host's own");
   const auto reading = add_label_options(verb, "--from");
-  verb.footer("Can be read: " + format_names() + "\nCan be written: " + format_names(true) +
+  verb.footer(format_lines("Can be read") + "\n" + format_lines("Can be written", true) +
               "\nWhat the written format cannot hold is listed with counts.\n"
               "Examples:\n  bdc-host convert ann.xml bob.xml crowd.json\n"
               "  bdc-host convert weights yolov7.pt yolov7.safetensors");
