@@ -442,6 +442,13 @@ TEST_F(Labels, AnOutputThatCannotBeWrittenIsAClearError) {
   }
 }
 
+TEST_F(Labels, ConvertTellsWhatEachFormatWouldLose) {
+  const auto told = host({"convert", "crowd.json", "--losses"});
+  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_NE(told.out.find("crowd: nothing is lost\n"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("yolo:\n  2 class ids (classes are numbered anew)\n"), std::string::npos) << told.out;
+}
+
 /// `convert a.json b.json c.json` with the output forgotten.
 TEST_F(Labels, AReportReplacesReportsAndNothingElse) {
   folder.write("notes.txt", "precious");
