@@ -48,7 +48,8 @@ bool is_json_number(std::string_view text) {
 
 }  // namespace
 
-JsonReader::JsonReader(std::istream& in, std::string name) : in_(in), name_(std::move(name)), buffer_(buffer_size) {
+JsonReader::JsonReader(std::istream& in, std::string name, std::size_t first_line)
+    : in_(in), name_(std::move(name)), buffer_(buffer_size), line_(first_line) {
   cursor_ = end_ = buffer_.data();
   frames_.reserve(max_depth + 1);  // never reallocated: key() stays valid while deeper values are read
   refill();

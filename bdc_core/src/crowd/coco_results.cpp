@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <sstream>
 
 #include "base/files.h"
 #include "bdc/base/atomic_file.h"
@@ -16,6 +17,7 @@
 #include "crowd/coco_writer.h"
 #include "crowd/id_table.h"
 #include "crowd/json_records.h"
+#include "crowd/label_studio_predictions.h"
 #include "crowd/sim_file.h"
 
 namespace bdc {
@@ -371,6 +373,11 @@ void scan_coco_results(std::istream& in, const std::string& name, const CrowdDat
 void scan_coco_results(const std::string& path, const CrowdData& data, const ResultOptions& options,
                        const std::function<void(const CocoResult&)>& use) {
   std::ifstream in = open_input(path);
+  if (is_label_studio_file(path)) {
+    std::istringstream results(label_studio_predictions(in, path));
+    scan_coco_results(results, path, data, options, use);
+    return;
+  }
   scan_coco_results(in, path, data, options, use);
 }
 
@@ -411,6 +418,10 @@ Predictions parse_predictions(std::istream& in, const std::string& name, const C
 Predictions read_predictions(const std::string& path, const CrowdData& data, const ResultOptions& options) {
   if (is_sim_file(path)) return read_sim_predictions(path, data);
   std::ifstream in = open_input(path);
+  if (is_label_studio_file(path)) {
+    std::istringstream results(label_studio_predictions(in, path));
+    return parse_predictions(results, path, data, options);
+  }
   return parse_predictions(in, path, data, options);
 }
 

@@ -12,6 +12,7 @@
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
 #include "crowd/id_table.h"
+#include "crowd/item_writers.h"
 #include "crowd/json_records.h"
 #include "crowd/xml_file.h"
 
@@ -224,6 +225,51 @@ void write_label_studio(const Targets& targets, const CrowdData& data, const std
   file.commit();
 }
 
+/// A data set's folder: annotations/default.json.
+void write_datumaro(const Targets& targets, const CrowdData& data, const std::string& path, const ConsensusOptions&,
+                    WriteReport& report) {
+  require_distinct_class_names(data, "datumaro");
+  const std::vector<std::string> names = item_names(data);
+  AtomicFolder folder(path);
+  const std::string annotations = join(folder.path(), "annotations");
+  make_folder(annotations);
+  DatumaroItems items(join(annotations, "default.json"), data);
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    items.begin_image(names[i]);
+    for (std::size_t n = targets.begin[i]; n < targets.begin[i + 1]; ++n) {
+      items.box(targets.box[n], targets.label(n), targets.score[n]);
+    }
+    items.end_image(data.images[i]);
+  }
+  items.finish();
+  add_measure_losses(targets, report, true);
+  folder.commit();
+}
+
+/// labels.json of a FiftyOneImageDetectionDataset, and sizes.csv for our own reader.
+void write_fiftyone(const Targets& targets, const CrowdData& data, const std::string& path, const ConsensusOptions&,
+                    WriteReport& report) {
+  require_distinct_class_names(data, "fiftyone");
+  const std::vector<std::string> names = item_names(data);
+  AtomicFolder folder(path);
+  std::vector<std::string> files;
+  for (const std::string& name : names) files.push_back(to_file_name(name));
+  write_sizes_csv(join(folder.path(), "sizes.csv"), data, files);
+  FiftyOneLabels labels(join(folder.path(), "labels.json"), data);
+  std::size_t sizeless = 0;
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    labels.begin_image(names[i]);
+    for (std::size_t n = targets.begin[i]; n < targets.begin[i + 1]; ++n) {
+      sizeless += labels.box(data.images[i], targets.box[n], targets.label(n), targets.score[n]) ? 0 : 1;
+    }
+    labels.end_image();
+  }
+  labels.finish();
+  add_loss(report, "boxes of images without a size", sizeless);
+  add_measure_losses(targets, report, true);
+  folder.commit();
+}
+
 struct ConsensusFormat {
   const char *name, *description;
   void (*write)(const Targets&, const CrowdData&, const std::string&, const ConsensusOptions&, WriteReport&);
@@ -233,6 +279,8 @@ constexpr ConsensusFormat table[] = {
     {"coco", "COCO JSON with score, weight and class_probs; the only one that keeps everything", write_coco},
     {"crowd", "COCO JSON with one annotator, \"consensus\"", write_as_crowd},
     {"cvat", "CVAT for images 1.1, one XML file to upload to the task", write_cvat},
+    {"datumaro", "a folder with annotations/default.json, a Datumaro data set", write_datumaro},
+    {"fiftyone", "a folder with labels.json, a FiftyOneImageDetectionDataset", write_fiftyone},
     {"label-studio", "Label Studio's JSON, tasks with predictions to import", write_label_studio},
     {"yolo", "a folder with labels/ and classes.txt", write_yolo},
     {"yolo-scores", "the same with the score as a sixth column, as detectors write it", write_yolo_scores},

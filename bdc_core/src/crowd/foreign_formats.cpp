@@ -58,30 +58,18 @@ constexpr Foreign table[] = {
      "a list of a detector's results (COCO); expected labels. Results go into `aggregate --predictions` or `eval`"},
     {[](const Start& s) { return s.first == '[' && s.has("\"image_id\"") && s.has("\"category_id\""); },
      "a list of COCO annotations alone; expected the whole COCO object, with images and categories"},
-    {[](const Start& s) { return s.is_json() && (s.has("\"_via_img_metadata\"") || s.has("\"_via_settings\"")); },
-     "a project of the VGG Image Annotator (VIA); in VIA choose Annotation > Export as COCO"},
-    {[](const Start& s) { return s.is_json() && s.has("\"regions\"") && s.has("\"file_attributes\""); },
-     "annotations of the VGG Image Annotator (VIA); in VIA choose Annotation > Export as COCO"},
     {[](const Start& s) {
        return s.is_json() && (s.has("\"visitedFrames\"") || s.has("\"tagColors\"") || s.has("\"securityToken\""));
      },
      "a VoTT project; export it from VoTT as Pascal VOC"},
     {[](const Start& s) { return s.is_json() && s.has("\"coordinates\"") && s.has("\"annotations\""); },
      "Apple's CreateML; export as COCO or Pascal VOC instead"},
-    {[](const Start& s) { return s.is_json() && s.has("\"source-ref\""); },
-     "a SageMaker Ground Truth manifest; convert it to COCO first"},
-    {[](const Start& s) { return s.is_json() && s.has("\"samples\"") && s.has("\"filepath\""); },
-     "a FiftyOne dataset; export it from FiftyOne as COCODetectionDataset"},
-    {[](const Start& s) { return s.first == '{' && s.has("\"classTitle\""); },
-     "Supervisely's JSON; export the project from Supervisely as COCO or Pascal VOC"},
     {[](const Start& s) { return s.is_json() && s.has("\"data_row\""); },
      "an export of Labelbox; convert it to COCO first"},
     {[](const Start& s) { return s.is_json() && s.has("\"box2d\""); }, "BDD100K's JSON; convert it to COCO first"},
     {[](const Start& s) { return s.first == '{' && s.has("\"bounding_box\""); },
      "JSON of V7 Darwin; export as COCO or CVAT instead"},
     // Tables
-    {[](const Start& s) { return s.line_has("region_shape_attributes"); },
-     "a table of the VGG Image Annotator (VIA); in VIA choose Annotation > Export as COCO"},
     {[](const Start& s) { return s.line_has("xmin") && s.line_has("ymin") && s.line_has(","); },
      "a table of boxes; the tables that are read have VinDr-CXR's columns: image_id, class_id, class_name, rad_id, "
      "x_min, "

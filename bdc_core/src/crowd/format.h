@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,10 +41,15 @@ struct ReadContext {
   /// Numbers that files give to images which are known by their names (CVAT); finish() decides whether to use them.
   std::vector<std::pair<std::int32_t, std::int64_t>> image_numbers;
   Pictures pictures;
+  std::map<std::string, std::vector<std::string>>
+      manifests;  ///< of Ground Truth's jobs: the images' addresses, by path
 
   /// Who drew what the source now being read holds, when it does not say: options.annotator, or else what the sources'
   /// paths tell. Throws DataError when they do not.
   [[nodiscard]] std::string source_annotator();
+  /// The same for a file whose name every data set's has ("labels.json", "annotations/default.json"): then the
+  /// folder's.
+  [[nodiscard]] std::string dataset_annotator(const std::string& file);
   /// Counts a shape that is no box ("a <polygon>"). True: the upright box around it is wanted.
   [[nodiscard]] bool takes_shape(const RecordPlace& place, const std::string& what);
   /// The same for what has no box around it, or none that can be told.
@@ -72,6 +78,7 @@ struct CrowdFormat {
   void (*write)(const CrowdData& data, const std::string& path, WriteReport& report);
   /// Every file numbers its images, or its classes, on its own: those of several files are tied by name.
   bool own_image_ids = false, own_class_ids = false;
+  bool takes_columns = false;  ///< options.columns says something to it
 };
 
 /// All formats; detection asks in this order.
@@ -88,6 +95,11 @@ void read_one_file(const std::string& path, ReadContext& context,
 /// of its own.
 void read_each_file(const std::string& path, ReadContext& context, std::initializer_list<std::string_view> extensions,
                     void (*parse)(std::istream& in, const std::string& name, ReadContext& context));
+
+/// The same, where files_of tells which files below a folder hold labels.
+void read_each_of(const std::string& path, ReadContext& context,
+                  const std::function<std::vector<std::string>(const std::string& folder)>& files_of,
+                  void (*parse)(std::istream& in, const std::string& name, ReadContext& context));
 
 /// Runs body; in lenient mode a DataError becomes a problem of kind unreadable_file.
 void guarded(ReadContext& context, const std::function<void()>& body);

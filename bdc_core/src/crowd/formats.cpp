@@ -17,6 +17,10 @@
 #define BDC_FORMATS(X) \
   X(sim)               \
   X(labelme)           \
+  X(supervisely)       \
+  X(via)               \
+  X(fiftyone)          \
+  X(sagemaker)         \
   X(datumaro)          \
   X(crowd_json)        \
   X(coco)              \
@@ -72,6 +76,15 @@ std::string ReadContext::source_annotator() {
   return (*source_annotators_)[source];
 }
 
+std::string ReadContext::dataset_annotator(const std::string& file) {
+  std::string name = source_annotator();
+  if (!options.annotator.empty() || name != from_file_name(file_stem(file))) return name;
+  if (name != "labels" && name != "samples" && name != "default") return name;
+  std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+  if (folder.filename() == "annotations") folder = folder.parent_path();
+  return folder.has_filename() ? from_file_name(folder.filename().string()) : name;
+}
+
 bool ReadContext::takes_shape(const RecordPlace& place, const std::string& what) {
   if (!options.shapes_to_boxes) {
     leave_shape(place, what);
@@ -113,23 +126,30 @@ void read_one_file(const std::string& path, ReadContext& context,
   });
 }
 
-void read_each_file(const std::string& path, ReadContext& context, std::initializer_list<std::string_view> extensions,
-                    void (*parse)(std::istream& in, const std::string& name, ReadContext& context)) {
-  const auto files_of = [&](const std::string& place) {
-    return is_folder(place) ? files_below(place, extensions) : std::vector<std::string>{place};
+void read_each_of(const std::string& path, ReadContext& context,
+                  const std::function<std::vector<std::string>(const std::string& folder)>& files_of,
+                  void (*parse)(std::istream& in, const std::string& name, ReadContext& context)) {
+  const auto files_at = [&](const std::string& place) {
+    return is_folder(place) ? files_of(place) : std::vector<std::string>{place};
   };
   if (!context.sources_are_files) {
     context.sources_are_files = true;
     context.sources.clear();
     context.source = 0;
     for (const std::string& place : context.paths) {
-      for (std::string& file : files_of(place)) context.sources.push_back(std::move(file));
+      for (std::string& file : files_at(place)) context.sources.push_back(std::move(file));
     }
   }
-  for (const std::string& file : files_of(path)) {
+  for (const std::string& file : files_at(path)) {
     read_one_file(file, context, parse);
     ++context.source;
   }
+}
+
+void read_each_file(const std::string& path, ReadContext& context, std::initializer_list<std::string_view> extensions,
+                    void (*parse)(std::istream& in, const std::string& name, ReadContext& context)) {
+  read_each_of(
+      path, context, [&](const std::string& folder) { return files_below(folder, extensions); }, parse);
 }
 
 void add_loss(WriteReport& report, const char* what, std::size_t count) {
@@ -233,7 +253,10 @@ const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
                     ": is a pipe or device, which can be read only once, so its format cannot be detected; name " +
                     "it with --format (known: " + known + ")");
   }
-  if (!options.columns.empty()) return crowd_format("csv");  // said by naming its columns
+  if (!options.columns.empty()) {  // said by naming its columns
+    const CrowdFormat* format = detected(path);
+    return format != nullptr && format->takes_columns ? *format : crowd_format("csv");
+  }
   if (const CrowdFormat* format = detected(path)) {
     require_nothing_else(path, *format);
     return *format;

@@ -69,6 +69,17 @@ Figure accuracy_figure(const AnnotatorPosteriors& p, std::size_t k) {
                p.classes.size() > 1 && count >= kLeastEvidence && compared);
 }
 
+Figure mixed_up_figure(const AnnotatorPosteriors& p, std::size_t k, std::size_t true_class, std::size_t given_class) {
+  const std::size_t J = p.classes.size();
+  double shown = 0, all = 0;
+  for (std::size_t c = p.confusion.begin[k]; c < p.confusion.begin[k + 1]; ++c)
+    shown += p.confusion.value[c * J + true_class];
+  for (std::size_t l = 0; l < J; ++l) all += p.alpha(k, true_class, l);
+  const double mean = p.alpha(k, true_class, given_class) / all;
+  const bool compared = !p.has_existence || p.annotators[k].box.count >= kLeastEvidence;
+  return share(mean, mean * (1 - mean) / (all + 1), J > 1 && shown >= kLeastEvidence && compared);
+}
+
 std::array<Figure, 4> bias_figures(const AnnotatorPosteriors& p, std::size_t k) {
   const BoxPosterior box = p.box(k);
   const double count = p.box_prior.strength + p.annotators[k].box.count;

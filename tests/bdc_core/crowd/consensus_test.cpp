@@ -41,11 +41,13 @@ ConsensusOptions format(const std::string& name) {
 TEST(Consensus, EveryFormatReadsBackWithTheSameBoxesClassesAndImages) {
   const CrowdData data = labels();
   const Targets targets = consensus();
-  const std::pair<const char*, double> formats[] = {{"coco", 0}, {"crowd", 0}, {"cvat", 0}, {"yolo", 1e-9}, {"voc", 0}};
+  const std::pair<const char*, double> formats[] = {{"coco", 0}, {"crowd", 0},    {"cvat", 0},       {"yolo", 1e-9},
+                                                    {"voc", 0},  {"datumaro", 0}, {"fiftyone", 1e-9}};
   for (const auto& [name, tolerance] : formats) {
     const TemporaryFolder folder;
-    const bool is_folder = std::string(name) == "yolo" || std::string(name) == "voc";
-    const std::string path = folder / (is_folder ? "out" : std::string(name) == "cvat" ? "out.xml" : "out.json");
+    const std::string kind = name;
+    const bool is_file = kind == "coco" || kind == "crowd";
+    const std::string path = folder / (is_file ? "out.json" : kind == "cvat" ? "out.xml" : "out");
     static_cast<void>(write_consensus(targets, data, path, format(name)));
     const CrowdData back = read_crowd({path});
     ASSERT_EQ(back.images.size(), 3U) << name;
@@ -113,6 +115,49 @@ TEST(Consensus, CvatGetsAutomaticBoxesWithTheirScores) {
   EXPECT_EQ(report.text().find("scores"), std::string::npos) << report.text();
 }
 
+// Datumaro's documentation of its JSON: categories.label.labels, items with id, annotations and image; a bbox has
+// label_id and [x, y, width, height], sizes are [height, width].
+TEST(Consensus, DatumaroGetsADataSetWithScoresAsAttributes) {
+  const TemporaryFolder folder;
+  const WriteReport report = write_consensus(consensus(), labels(), folder / "out", format("datumaro"));
+  const json set = json::parse(read_file(folder / "out/annotations/default.json"));
+  EXPECT_TRUE(set["infos"].is_object());
+  ASSERT_EQ(set["categories"]["label"]["labels"].size(), 2U);
+  EXPECT_EQ(set["categories"]["label"]["labels"][1]["name"], "traffic <light>");
+  EXPECT_EQ(set["categories"]["label"]["labels"][1]["parent"], "");
+  ASSERT_EQ(set["items"].size(), 3U) << "an image without objects is an item, too";
+  const json& item = set["items"][1];
+  EXPECT_EQ(item["id"], "dir/b & c");
+  EXPECT_EQ(item["image"]["path"], "dir/b & c.jpg");
+  EXPECT_EQ(item["image"]["size"], json::array({48, 64}));
+  const json& box = set["items"][0]["annotations"][0];
+  EXPECT_EQ(box["type"], "bbox");
+  EXPECT_EQ(box["label_id"], 0);
+  EXPECT_EQ(box["bbox"], json::array({10, 20, 20.5, 20}));
+  EXPECT_EQ(box["attributes"]["score"], 0.9);
+  EXPECT_EQ(box["group"], 0);
+  EXPECT_EQ(box["z_order"], 0);
+  EXPECT_EQ(report.text().find("scores"), std::string::npos) << report.text();
+}
+
+// FiftyOne's documentation of FiftyOneImageDetectionDataset: classes, and per image a list of labels with bounding_box
+// [left, top, width, height] in [0, 1] and confidence.
+TEST(Consensus, FiftyOneGetsADetectionDataSetWithConfidences) {
+  const TemporaryFolder folder;
+  CrowdData data = labels();
+  data.images[1].width = data.images[1].height = 0;
+  const WriteReport report = write_consensus(consensus(), data, folder / "out", format("fiftyone"));
+  const json set = json::parse(read_file(folder / "out/labels.json"));
+  EXPECT_EQ(set["classes"], json::array({"car", "traffic <light>"}));
+  ASSERT_EQ(set["labels"].size(), 3U);
+  EXPECT_EQ(set["labels"]["a"][0]["label"], "car");
+  EXPECT_EQ(set["labels"]["a"][0]["confidence"], 0.9);
+  EXPECT_NEAR(set["labels"]["a"][0]["bounding_box"][2].get<double>(), 0.1025, 1e-12);
+  EXPECT_TRUE(set["labels"]["empty"].is_array()) << "null would mean that nobody looked";
+  EXPECT_TRUE(set["labels"]["dir/b & c"].empty());
+  EXPECT_NE(report.text().find("1 boxes of images without a size"), std::string::npos) << report.text();
+}
+
 TEST(Consensus, YoloHasScoresOnRequest) {
   const TemporaryFolder folder;
   static_cast<void>(write_consensus(consensus(), labels(), folder / "out", format("yolo-scores")));
@@ -138,7 +183,9 @@ TEST(Consensus, ThresholdsCountWhatTheyCut) {
 TEST(Consensus, AnUnknownFormatIsRefused) {
   const TemporaryFolder folder;
   const std::string error = error_of([&] { write_consensus(consensus(), labels(), folder / "out", format("xml")); });
-  EXPECT_NE(error.find("known: coco, crowd, cvat, label-studio, yolo, yolo-scores, voc"), std::string::npos) << error;
+  EXPECT_NE(error.find("known: coco, crowd, cvat, datumaro, fiftyone, label-studio, yolo, yolo-scores, voc"),
+            std::string::npos)
+      << error;
 }
 
 }  // namespace

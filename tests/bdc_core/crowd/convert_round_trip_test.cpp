@@ -24,8 +24,9 @@ std::ostream& operator<<(std::ostream& out, const Kind& kind) {
 }
 
 const Kind kinds[] = {
-    {"crowd", "out.json", 0}, {"text", "out", 0}, {"yolo", "out", 1e-9},    {"voc", "out", 0},
-    {"vindr", "out.csv", 0},  {"cvat", "out", 0}, {"coco", "solo.json", 0}, {"label-studio", "out.json", 1e-9}};
+    {"crowd", "out.json", 0}, {"text", "out", 0},       {"yolo", "out", 1e-9},    {"voc", "out", 0},
+    {"vindr", "out.csv", 0},  {"cvat", "out", 0},       {"coco", "solo.json", 0}, {"label-studio", "out.json", 1e-9},
+    {"datumaro", "out", 0},   {"fiftyone", "out", 1e-9}};
 
 /// Names that trip up careless writers.
 const std::vector<std::string> odd_names = {"plain",
@@ -204,6 +205,15 @@ void expect_what_is_not_lost_comes_back(const Kind& kind, unsigned seed) {
       if (!image.file.empty()) return image.file;
       bool taken = false;  // by another image's file name
       for (const bdc::ImageRecord& other : data.images) taken = taken || other.file == image.id.text;
+      return image.id.text + (taken ? " (id)" : "");
+    }
+    if (std::string(kind.format) == "datumaro") {
+      if (&image >= back.images.data() && &image < back.images.data() + back.images.size()) return image.id.text;
+      if (!image.file.empty()) return image.file.substr(0, image.file.rfind('.'));
+      bool taken = false;  // by another image's file name
+      for (const bdc::ImageRecord& other : data.images) {
+        taken = taken || (!other.file.empty() && other.file.substr(0, other.file.rfind('.')) == image.id.text);
+      }
       return image.id.text + (taken ? " (id)" : "");
     }
     return typed(image.id, !image_types_lost);

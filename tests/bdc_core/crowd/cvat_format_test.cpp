@@ -54,7 +54,7 @@ TEST(CvatFormat, BrokenFilesSayWhereAndWhat) {
       {good.substr(0, 900), "broken XML"},
       {"<annotation/>", "c.xml:1: expected CVAT XML with the root <annotations>, found <annotation>"},
       {with(good, "<image id=\"0\"", "<track id=\"0\"/><image id=\"0\""),
-       "c.xml:32: expected \"CVAT for images\", found a <track>"},
+       "c.xml:32: expected \"CVAT for images\" or \"CVAT for video\", found <image> and <track>"},
       {with(good, " name=\"filename001.jpg\"", ""), "c.xml:38: expected the attribute name in <image>, found none"},
       {with(good, "filename001.jpg", "filename000.jpg"),
        "c.xml:38: the image \"filename000.jpg\" stands twice in this file"},
@@ -74,6 +74,68 @@ TEST(CvatFormat, BrokenFilesSayWhereAndWhat) {
       {with(good, "filename001", "file\xFFname"), "c.xml:38: expected text in UTF-8"},
   };
   expect_refused_by("cvat", cases, "c.xml");
+}
+
+TEST(CvatFormat, AFrameOfAVideoIsAnImage) {
+  std::vector<std::string> notes;
+  ReadOptions options;
+  options.notes = &notes;
+  const CrowdData data = read_crowd({data_path("cvat/video.xml")}, options);
+  ASSERT_EQ(data.images.size(), 5U) << "frames 10, 12, ..., 18, with boxes or without";
+  EXPECT_EQ(data.images[1].file, "crossing/frame_000012");
+  EXPECT_EQ(data.images[1].width, 640);
+  EXPECT_EQ(data.annotators.at(0).id.text, "alice");
+  EXPECT_EQ(data.assignments.size(), 5U);
+  ASSERT_EQ(data.annotations.size(), 2U) << "outside is not drawn";
+  EXPECT_EQ(data.annotations[0].box, (Box{10, 20, 60, 40.5}));
+  EXPECT_EQ(data.annotations[1].box, (Box{12, 20, 62, 40.5}));
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_NE(notes[0].find("1 of 3 boxes were interpolated by CVAT"), std::string::npos) << notes[0];
+  EXPECT_EQ(notes[1].rfind("1 shape that is not a box is left out", 0), 0U) << notes[1];
+}
+
+TEST(CvatFormat, FramesBetweenKeyframesThatAreNotListedAreLeftOut) {
+  // Only the keyframes 10 and 16 of the car: what lies between, and after, is not told.
+  std::string text = data_text("cvat/video.xml");
+  text = with(text, "frame=\"12\" outside=\"0\" occluded=\"0\" keyframe=\"0\" xtl",
+              "frame=\"16\" outside=\"0\" keyframe=\"1\" xtl");
+  text = with(text,
+              "<box frame=\"14\" outside=\"1\" occluded=\"0\" keyframe=\"1\" xtl=\"12\" ytl=\"20\" xbr=\"62\" "
+              "ybr=\"40.5\" z_order=\"0\"></box>",
+              "");
+  const TemporaryFolder folder;
+  std::vector<std::string> notes;
+  ReadOptions options;
+  options.notes = &notes;
+  options.shapes_to_boxes = true;
+  const CrowdData data = read_crowd({folder.write("v.xml", text)}, options);
+  ASSERT_EQ(data.images.size(), 2U) << "10 and 16; 12, 14 and 18 are not told";
+  EXPECT_EQ(data.images[1].file, "crossing/frame_000016");
+  EXPECT_EQ(data.annotations.size(), 2U);
+  ASSERT_FALSE(notes.empty());
+  EXPECT_NE(notes[0].find("3 frames left out, with 1 box"), std::string::npos) << notes[0];
+}
+
+TEST(CvatFormat, TwoAnnotatorsOfOneVideoSeeTheSameFrames) {
+  const TemporaryFolder folder;
+  const std::string bob = with(data_text("cvat/video.xml"), "alice", "bob");
+  const CrowdData data = read_crowd({data_path("cvat/video.xml"), folder.write("b.xml", bob)});
+  EXPECT_EQ(data.annotators.size(), 2U);
+  EXPECT_EQ(data.images.size(), 5U);
+  EXPECT_EQ(data.annotations.size(), 4U);
+}
+
+TEST(CvatFormat, BrokenVideosSayWhereAndWhat) {
+  const std::string good = data_text("cvat/video.xml");
+  expect_refused_by(
+      "cvat",
+      {{with(good, "frame=\"12\"", "frame=\"13\""), "c.xml:21: expected a frame of the video as frame, found \"13\""},
+       {with(good, "frame=\"12\"", "frame=\"10\""), "c.xml:21: the frame 10 stands twice in this track"},
+       {with(good, "frame=\"12\"", "frame=\"99\""), "found \"99\""},
+       {with(good, "<stop_frame>18", "<stop_frame>9000000000"), "at most a million"},
+       {with(good, "step=2", "step=-1"), "expected the frames of a video"},
+       {with(good, "label=\"car\"", "label=\"cars\""), "nearest name \"car\""}},
+      "c.xml");
 }
 
 }  // namespace

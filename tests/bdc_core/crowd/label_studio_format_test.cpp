@@ -1,3 +1,4 @@
+#include "bdc/crowd/coco.h"
 #include "bdc_core/crowd/io_support.h"
 
 namespace bdc::test {
@@ -64,7 +65,7 @@ TEST(LabelStudioFormat, BrokenFilesSayWhereAndWhat) {
       {with(good, "\"id\": 41,", ""), "[0]: expected the member \"id\", found none"},
       {with(good, "\"id\": 42", "\"id\": 41"), "in:33: [1]: the image id 41 is defined twice"},
       {with(good, "\"annotations\": []", "\"label\": []"),
-       "[2]: expected the member \"annotations\", found none; export as JSON, not as JSON-MIN"},
+       "[2]: expected the member \"annotations\" (or, in JSON-MIN, \"annotation_id\"), found none"},
       {with(good, "\"completed_by\": 1,", ""),
        "[0].annotations[0]: expected the member \"completed_by\" (who drew), found none"},
       {with(good, "\"completed_by\": 1,", "\"completed_by\": [1],"), "[0].annotations[0].completed_by: expected an id"},
@@ -135,6 +136,61 @@ TEST(LabelStudioFormat, ARectangleTakesTheLabelOfItsRegion) {
   EXPECT_EQ(data.classes[static_cast<std::size_t>(data.annotations[1].label)].name, "dog");
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].rfind("1 shape that is not a box is left out", 0), 0U) << notes[0];
+}
+
+TEST(LabelStudioFormat, JsonMinIsReadAnnotationByAnnotation) {
+  const CrowdData data = read_crowd({data_path("label_studio/min.json")});
+  ASSERT_EQ(data.images.size(), 2U) << "a task stands once per annotation";
+  EXPECT_EQ(data.images[0].file, "/data/upload/1/a.jpg");
+  EXPECT_EQ(data.images[0].width, 200);
+  EXPECT_EQ(data.images[0].id.text, "41");
+  ASSERT_EQ(data.annotators.size(), 2U);
+  EXPECT_EQ(data.annotators[1].id.text, "2");
+  EXPECT_EQ(data.annotators[1].name, "bo@example.com");
+  EXPECT_EQ(data.assignments.size(), 3U) << "2 saw task 42 and drew nothing";
+  ASSERT_EQ(data.annotations.size(), 2U);
+  EXPECT_EQ(data.annotations[0].box, (Box{20, 20, 120, 45.5}));
+  EXPECT_EQ(data.classes.size(), 2U);
+  const std::string good = data_text("label_studio/min.json");
+  expect_refused_by(
+      "label-studio",
+      {{with(good, "\"annotator\": 1, ", ""), "expected the member \"annotator\" (who drew), found none"},
+       {with(good, "\"width\": 50,", ""), "expected the number \"width\" in value, found none"},
+       {with(good, ", \"original_width\": 200", ""), "expected original_width and original_height above 0"},
+       {with(good, "[\"Airplane\"]", "[]"), "expected a label in rectanglelabels, found none"}});
+}
+
+TEST(LabelStudioFormat, PredictionsAreADetectorsBoxes) {
+  CrowdData data;
+  data.images = {{{"7", true}, "street/a.jpg", 200, 100}, {{"8", true}, "b.jpg", 0, 0}};
+  data.classes = {{{"5", true}, "Airplane"}, {{"6", true}, "Car"}};
+  data.finalize();
+  const std::string path = data_path("label_studio/predictions.json");
+  const Predictions found = read_predictions(path, data);
+  ASSERT_EQ(found.box.size(), 2U) << "tasks are tied by the pictures' names";
+  EXPECT_EQ(found.begin, (std::vector<std::size_t>{0, 2, 2}));
+  EXPECT_EQ(found.score, (std::vector<double>{0.75, 0.5})) << "the second has its prediction's score";
+  EXPECT_EQ(found.box[0], (Box{20, 20, 120, 45}));
+  EXPECT_DOUBLE_EQ(found.class_probs[1], 0.75 + 0.125);
+  std::size_t results = 0;
+  scan_coco_results(path, data, {}, [&](const CocoResult&) { ++results; });
+  EXPECT_EQ(results, 2U) << "`eval` takes them too";
+
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& text) {
+    const std::string file = folder.write("p.json", text);
+    return error_of([&] { static_cast<void>(read_predictions(file, data)); });
+  };
+  const std::string good = data_text("label_studio/predictions.json");
+  expect_refused(
+      {{with(good, "\"score\": 0.5, ", ""), "expected the member \"score\" of a predicted box"},
+       {with(good, "\"predictions\": []", "\"predictions\": [{\"model_version\": \"b\", \"result\": []}]"),
+        "expected the predictions of one model, found those of \"yolo\" and \"b\""},
+       {with(good, "\"rotation\": 0", "\"rotation\": 30"), "expected an upright box, found a rotated one"},
+       {with(good, "[\"Car\"]", "[\"Carr\"]"), "nearest name \"Car\""},
+       {with(good, "0.75", "1.75"), "expected a score from 0 to 1, found 1.75"},
+       {R"([{"id": 1, "data": {"image": "a.jpg"}}])", "expected predictions in Label Studio's tasks, found none"}},
+      refused);
 }
 
 }  // namespace

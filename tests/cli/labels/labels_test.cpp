@@ -443,6 +443,76 @@ TEST_F(Labels, AnOutputThatCannotBeWrittenIsAClearError) {
   }
 }
 
+TEST_F(Labels, ConvertTellsWhatEachFormatWouldLose) {
+  const auto told = host({"convert", "crowd.json", "--losses"});
+  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_NE(told.out.find("crowd: nothing is lost\n"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("yolo:\n  2 class ids (classes are numbered anew)\n"), std::string::npos) << told.out;
+}
+
+TEST_F(Labels, ScorecardsTellEachAnnotatorOfTheirOwnBoxesAlone) {
+  EXPECT_EQ(host({"aggregate", "crowd.json", "-o", "c.json", "--annotators", "a.json", "-q"}).exit_code, 0);
+  const auto written =
+      host({"annotators", "a.json", "--scorecard", "cards", "--labels", "crowd.json", "--consensus", "c.json"});
+  EXPECT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_NE(written.err.find("wrote 3 scorecards to cards"), std::string::npos) << written.err;
+  const std::string eve = read_file(folder.path() / "cards/eve.html"),
+                    ann = read_file(folder.path() / "cards/ann.html");
+  EXPECT_NE(eve.find("<h1>Your boxes: <bdi>eve</bdi></h1>"), std::string::npos);
+  for (const char* other : {"ann", "bob"}) EXPECT_EQ(eve.find(std::string("<bdi>") + other), std::string::npos);
+  EXPECT_NE(eve.find("Objects you did not draw"), std::string::npos) << "every second object";
+  EXPECT_EQ(ann.find("Objects you did not draw"), std::string::npos);
+  EXPECT_NE(eve.find("Your boxes tend to be too large."), std::string::npos) << eve;
+  EXPECT_NE(eve.find("it most likely is"), std::string::npos) << "the other class each time";
+  EXPECT_NE(eve.find("range that holds it with a probability of 90 %"), std::string::npos);
+  EXPECT_NE(eve.find("too few people"), std::string::npos) << "a mean of three would tell of the two others";
+  EXPECT_EQ(eve.find("crowd’s mean of"), std::string::npos);
+  EXPECT_EQ(eve.find("<script"), std::string::npos);
+  EXPECT_EQ(eve.find("http"), eve.find("http-equiv")) << "nothing is fetched";
+
+  // Again: the same bytes, replacing nothing but scorecards.
+  EXPECT_EQ(host({"annotators", "a.json", "--scorecard", "cards", "--labels", "crowd.json", "--consensus", "c.json"})
+                .exit_code,
+            0);
+  EXPECT_EQ(read_file(folder.path() / "cards/eve.html"), eve);
+  folder.write("cards/bob.html", "my own page");
+  EXPECT_EQ(host({"annotators", "a.json", "--scorecard", "cards"}).exit_code, 2);
+  EXPECT_EQ(read_file(folder.path() / "cards/bob.html"), "my own page");
+}
+
+TEST_F(Labels, ScorecardsLeaveNamesOutAndSayWhatIsNotKnown) {
+  json data = crowd();
+  data["annotators"] = {
+      {{"id", 1}, {"name", "Ann Example"}}, {{"id", 2}, {"name", "<Bob>"}}, {{"id", 3}, {"name", "Idle"}}};
+  json kept = json::array();
+  for (auto a : data["annotations"]) {
+    if (a["annotator_id"] == "eve") continue;
+    a["annotator_id"] = a["annotator_id"] == "ann" ? 1 : 2;
+    kept.push_back(a);
+  }
+  data["annotations"] = kept;
+  data["assignments"] = json::array();
+  for (int i = 0; i < 12; ++i) {
+    for (int k = 1; k <= 2; ++k) data["assignments"].push_back({{"image_id", i}, {"annotator_id", k}});
+  }
+  folder.write("named.json", data.dump());
+  EXPECT_EQ(host({"aggregate", "named.json", "--annotators", "a.json", "-q"}).exit_code, 0);
+  EXPECT_EQ(host({"annotators", "a.json", "--scorecard", "cards"}).exit_code, 0);
+  EXPECT_NE(read_file(folder.path() / "cards/annotator-2.html").find("&lt;Bob&gt;"), std::string::npos)
+      << "a name that is no file's";
+  EXPECT_EQ(host({"annotators", "a.json", "--scorecard", "bare", "--no-names"}).exit_code, 0);
+  const std::string bare = read_file(folder.path() / "bare/1.html"), idle = read_file(folder.path() / "bare/3.html");
+  EXPECT_EQ(bare.find("Ann Example"), std::string::npos);
+  EXPECT_NE(bare.find("<h1>Your boxes</h1>"), std::string::npos);
+  EXPECT_EQ(bare.find("Objects you did not draw"), std::string::npos) << "no labels, no examples";
+  EXPECT_NE(idle.find("not known"), std::string::npos);
+  EXPECT_NE(idle.find("The labels do not tell how many objects you miss"), std::string::npos);
+  EXPECT_NE(idle.find("The labels do not tell where you draw"), std::string::npos);
+  const auto refused = host({"annotators", "a.json", "--scorecard", "more", "--consensus", "named.json"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("go with --labels"), std::string::npos) << refused.err;
+}
+
 /// `convert a.json b.json c.json` with the output forgotten.
 TEST_F(Labels, AReportReplacesReportsAndNothingElse) {
   folder.write("notes.txt", "precious");

@@ -44,8 +44,8 @@ class JsonReader {
 
   enum class Type { object, array, string, number, boolean, null };
 
-  /// `name` is the file's name in messages. The stream must outlive the reader.
-  JsonReader(std::istream& in, std::string name);
+  /// `name` is the file's name in messages, where lines count from `first_line`. The stream must outlive the reader.
+  JsonReader(std::istream& in, std::string name, std::size_t first_line = 1);
   JsonReader(const JsonReader&) = delete;
   JsonReader& operator=(const JsonReader&) = delete;
 
@@ -123,7 +123,7 @@ class JsonReader {
   const char* cursor_;
   const char* end_;
   std::size_t consumed_ = 0;  // bytes of the text before buffer_
-  std::size_t line_ = 1;
+  std::size_t line_;
   std::vector<Frame> frames_;
   bool root_pending_ = true;
   std::string scratch_;

@@ -43,19 +43,20 @@ struct ResultOptions {
 
 /// Calls use for every result of a file, in file order, without keeping them. The file is a COCO results list
 /// [{image_id, category_id, bbox, score, class_probs?}], or a COCO object whose annotations have a score (what
-/// write_targets writes). Where such an object lists its images, file names decide over ids that mean something else
-/// here; where it lists its categories, their names alone decide, and a result of a class that the data does not have
-/// is an error. Without names, and in a list, ids decide. class_probs follow the file's categories where it has them,
-/// otherwise the data's classes; each must be finite, not negative, and together above 0.
+/// write_targets writes), or Label Studio's tasks, whose predictions are taken. Where such an object lists its images,
+/// file names decide over ids that mean something else here; where it lists its categories, their names alone decide,
+/// and a result of a class that the data does not have is an error. Without names, and in a list, ids decide.
+/// class_probs follow the file's categories where it has them, otherwise the data's classes; each must be finite, not
+/// negative, and together above 0.
 void scan_coco_results(const std::string& path, const CrowdData& data, const ResultOptions& options,
                        const std::function<void(const CocoResult&)>& use);
 void scan_coco_results(std::istream& in, const std::string& name, const CrowdData& data, const ResultOptions& options,
                        const std::function<void(const CocoResult&)>& use);
 
-/// Detector output for aggregation, from a COCO results file or from the predictions of a simulated crowd ("sim").
-/// Scores must be in [0, 1]. Class probabilities that do not sum to 1 are divided by their sum. A result of class c and
-/// score s without class_probs gets s * onehot(c) + (1 - s) * uniform. Simulated predictions have no score: theirs is
-/// the largest class probability.
+/// Detector output for aggregation, from a COCO results file, from the predictions in Label Studio's tasks, or from
+/// those of a simulated crowd ("sim"). Scores must be in [0, 1]. Class probabilities that do not sum to 1 are divided
+/// by their sum. A result of class c and score s without class_probs gets s * onehot(c) + (1 - s) * uniform. Simulated
+/// predictions have no score: theirs is the largest class probability.
 [[nodiscard]] Predictions read_predictions(const std::string& path, const CrowdData& data,
                                            const ResultOptions& options = {});
 [[nodiscard]] Predictions parse_predictions(std::istream& in, const std::string& name, const CrowdData& data,

@@ -24,6 +24,10 @@ struct Figure {
 /// Share of right classes over the classes that the annotator was shown, as often as they came. Undetermined where
 /// nothing was drawn that somebody else drew too, and where there is one class only.
 [[nodiscard]] Figure accuracy_figure(const AnnotatorPosteriors& posteriors, std::size_t k);
+/// Share of the objects of one class that the annotator gives another one. Undetermined where hardly any object of that
+/// class was shown.
+[[nodiscard]] Figure mixed_up_figure(const AnnotatorPosteriors& posteriors, std::size_t k, std::size_t true_class,
+                                     std::size_t given_class);
 /// Means of the four box errors.
 [[nodiscard]] std::array<Figure, 4> bias_figures(const AnnotatorPosteriors& posteriors, std::size_t k);
 /// Standard deviations of the four box errors.

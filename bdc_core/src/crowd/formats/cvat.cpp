@@ -1,4 +1,5 @@
-// CVAT XML ("CVAT for images 1.1"), one file per annotator or job. The annotator is the assignee of the job or task
+// CVAT XML ("CVAT for images 1.1" and "CVAT for video 1.1"), one file per annotator or job. A frame of a video is an
+// image. The annotator is the assignee of the job or task
 // that <meta> names, otherwise the file's name. An <image> without boxes was seen and nothing was drawn. Images are
 // known by their names; their numbers are kept as ids where all files agree.
 #include <algorithm>
@@ -33,10 +34,6 @@ class CvatFileReader {
       xml_.fail(root,
                 "expected CVAT XML with the root <annotations>, found <" + printable(shorten(root.name(), 40)) + ">");
     }
-    if (const pugi::xml_node track = root.child("track")) {
-      xml_.fail(track,
-                "expected \"CVAT for images\", found a <track> of \"CVAT for video\"; export the task for images");
-    }
     // Some exports have the images' folders in their names and some have not.
     if (context_.sources.size() > 1) builder_.files_have_own_ids(true, false);
     builder_.expect_one_assignment_each();
@@ -55,6 +52,11 @@ class CvatFileReader {
       whole_ = builder_.mention_annotator(RecordId::untyped(annotator_id(meta)), "", place);
     }
     for (const pugi::xml_node image : root.children("image")) read_image(image, annotator_of(image, place));
+    if (!root.child("track")) return;
+    if (root.child("image")) {
+      xml_.fail(root.child("track"), "expected \"CVAT for images\" or \"CVAT for video\", found <image> and <track>");
+    }
+    read_videos(meta, about, root, place);
   }
 
  private:
@@ -126,6 +128,10 @@ class CvatFileReader {
   std::int32_t annotator_of(const pugi::xml_node& image, const RecordPlace& place) {
     const auto task = tasks_.find(image.attribute("task_id").value());
     if (task != tasks_.end()) return task->second;
+    return whole_annotator(place);
+  }
+
+  std::int32_t whole_annotator(const RecordPlace& place) {
     if (whole_ < 0) whole_ = builder_.mention_annotator(RecordId::untyped(context_.source_annotator()), "", place);
     return whole_;
   }
@@ -180,13 +186,164 @@ class CvatFileReader {
     for (const pugi::xml_node shape : node.children()) {
       const std::string_view kind = shape.name();
       if (kind == "box") {
-        read_box(shape, image, annotator);
+        read_box(shape, builder_.place(xml_.line(shape)), image, annotator);
       } else if (kind == "polygon" || kind == "polyline" || kind == "points" || kind == "ellipse" || kind == "cuboid" ||
                  kind == "skeleton" || kind == "mask") {
-        read_shape(shape, kind, image, annotator);
+        read_shape(shape, builder_.place(xml_.line(shape)), image, annotator);
       }
     }
   }
+
+  // CVAT for video.
+
+  /// A shape of a track in a frame.
+  struct Seen {
+    pugi::xml_node shape;
+    RecordPlace place;
+    bool visible = true;
+  };
+
+  /// The frames of a task. `told`: whether a frame's boxes are all in the file.
+  struct Video {
+    std::string prefix;  ///< of the frames' names: the video's name and a slash
+    std::int64_t first = 0, step = 1, width = 0, height = 0;
+    std::vector<char> told;
+    std::int32_t annotator = -1;
+    std::vector<std::vector<Seen>> shapes;  ///< visible ones, of each frame
+  };
+
+  static std::int64_t number_below(const pugi::xml_node& node, const char* child, std::int64_t otherwise) {
+    return parse_integer(trimmed(node.child_value(child))).value_or(otherwise);
+  }
+
+  Video video_of(const pugi::xml_node& about, const pugi::xml_node& source_of, std::int32_t annotator) {
+    constexpr std::int64_t max_frames = 1000000;
+    Video video;
+    video.annotator = annotator;
+    const std::string source = checked(source_of, source_of.child_value("source"));
+    if (!source.empty()) video.prefix = without_extension(source) + "/";
+    const std::int64_t size = number_below(about, "size", 0);
+    video.first = number_below(about, "start_frame", 0);
+    const std::string_view filter = about.child_value("frame_filter");
+    if (const std::size_t at = filter.find("step="); at != std::string_view::npos) {
+      video.step = parse_integer(trimmed(filter.substr(at + 5))).value_or(1);
+    }
+    const std::int64_t last = number_below(about, "stop_frame", video.first + size - 1);
+    if (video.first < 0 || video.step < 1 || last < video.first || (last - video.first) / video.step >= max_frames) {
+      xml_.fail(about, "expected the frames of a video (start_frame, stop_frame, at most a million), found " +
+                           std::to_string(video.first) + " to " + std::to_string(last));
+    }
+    const auto frames = static_cast<std::size_t>((last - video.first) / video.step + 1);
+    video.told.assign(frames, 1);
+    video.shapes.resize(frames);
+    video.width = number_below(about.child("original_size"), "width", 0);
+    video.height = number_below(about.child("original_size"), "height", 0);
+    return video;
+  }
+
+  void read_videos(const pugi::xml_node& meta, const pugi::xml_node& about, const pugi::xml_node& root,
+                   const RecordPlace& place) {
+    std::map<std::string, Video> videos;  // by the task's id
+    const pugi::xml_node tasks = meta.child("project").child("tasks");
+    if (tasks) {
+      for (const pugi::xml_node task : tasks.children("task")) {
+        const std::string id(trimmed(task.child_value("id")));
+        const auto known = tasks_.find(id);
+        Video video = video_of(task, task, known != tasks_.end() ? known->second : whole_annotator(place));
+        if (video.prefix.empty()) video.prefix = checked(task, task.child_value("name")) + "/";
+        videos.emplace(id, std::move(video));
+      }
+    } else {
+      videos.emplace("", video_of(about, about.child("source") ? about : meta, whole_annotator(place)));
+    }
+    std::size_t interpolated = 0, shapes = 0;
+    for (const pugi::xml_node track : root.children("track")) {
+      const auto video = videos.find(tasks ? track.attribute("task_id").value() : "");
+      if (video == videos.end()) {
+        builder_.report(
+            ProblemKind::bad_record, builder_.place(xml_.line(track)),
+            "expected the task_id of a task in <meta>, found " + in_quotes(track.attribute("task_id").value()));
+        continue;
+      }
+      read_track(track, video->second, interpolated, shapes);
+    }
+    std::size_t untold = 0, left_out = 0;
+    for (auto& [id, video] : videos) use_video(video, place, untold, left_out);
+    if (interpolated > 0) {
+      context_.note(xml_.name() + ": " + std::to_string(interpolated) + " of " + counted(shapes, "box", "boxes") +
+                    " were interpolated by CVAT between keyframes, not drawn");
+    }
+    if (untold > 0) {
+      context_.note(xml_.name() + ": " + counted(untold, "frame") + " left out, with " +
+                    counted(left_out, "box", "boxes") +
+                    ": a track is listed by its keyframes alone, and nothing is interpolated here. CVAT's own export "
+                    "lists every frame");
+    }
+  }
+
+  void read_track(const pugi::xml_node& track, Video& video, std::size_t& interpolated, std::size_t& shapes) {
+    std::map<std::size_t, Seen> listed;  // by frame
+    for (pugi::xml_node shape : track.children()) {
+      const pugi::xml_attribute frame_attribute = shape.attribute("frame");
+      if (!frame_attribute) continue;
+      const RecordPlace place = builder_.place(xml_.line(shape));
+      const auto frame = parse_integer(frame_attribute.value());
+      const std::int64_t offset = frame ? *frame - video.first : -1;
+      if (!frame || *frame < video.first || offset % video.step != 0 ||
+          static_cast<std::size_t>(offset / video.step) >= video.told.size()) {
+        builder_.report(ProblemKind::bad_record, place,
+                        "expected a frame of the video as frame, found " + in_quotes(frame_attribute.value()));
+        continue;
+      }
+      const bool visible = std::string_view(shape.attribute("outside").value()) != "1";
+      if (visible) shape.append_attribute("label").set_value(track.attribute("label").value());
+      const auto index = static_cast<std::size_t>(offset / video.step);
+      if (!listed.emplace(index, Seen{shape, place, visible}).second) {
+        builder_.report(ProblemKind::duplicate_id, place,
+                        "the frame " + std::string(frame_attribute.value()) + " stands twice in this track");
+        continue;
+      }
+      if (!visible) continue;
+      ++shapes;
+      interpolated += std::string_view(shape.attribute("keyframe").value()) == "0" ? 1 : 0;
+    }
+    bool sparse = false;
+    for (auto at = listed.begin(); at != listed.end(); ++at) {
+      if (!at->second.visible) continue;
+      video.shapes[at->first].push_back(at->second);
+      const auto next = std::next(at);
+      const std::size_t end = next != listed.end() ? next->first : sparse ? video.told.size() : at->first + 1;
+      for (std::size_t frame = at->first + 1; frame < end; ++frame) {
+        video.told[frame] = 0;
+        sparse = true;
+      }
+    }
+  }
+
+  void use_video(const Video& video, const RecordPlace& place, std::size_t& untold, std::size_t& left_out) {
+    for (std::size_t n = 0; n < video.told.size(); ++n) {
+      if (video.told[n] == 0) {
+        ++untold;
+        left_out += video.shapes[n].size();
+        continue;
+      }
+      std::string number = std::to_string(video.first + static_cast<std::int64_t>(n) * video.step);
+      if (number.size() < 6) number.insert(0, 6 - number.size(), '0');
+      const std::string name = video.prefix + "frame_" + number;
+      const std::int32_t image = builder_.mention_image(RecordId::string(name), name, place);
+      builder_.set_image_size(image, video.width, video.height, place);
+      builder_.add_assignment(image, video.annotator, place);
+      for (const Seen& seen : video.shapes[n]) {
+        if (std::string_view(seen.shape.name()) == "box") {
+          read_box(seen.shape, seen.place, image, video.annotator);
+        } else {
+          read_shape(seen.shape, seen.place, image, video.annotator);
+        }
+      }
+    }
+  }
+
+  // Shapes of both.
 
   /// A number in an attribute; nothing when it is none.
   static std::optional<double> number_in(const pugi::xml_node& node, const char* attribute) {
@@ -218,8 +375,8 @@ class CvatFileReader {
     return Box{*a, *b, *a + *c, *b + *d};
   }
 
-  void read_shape(const pugi::xml_node& node, std::string_view kind, std::int32_t image, std::int32_t annotator) {
-    const RecordPlace place = builder_.place(xml_.line(node));
+  void read_shape(const pugi::xml_node& node, const RecordPlace& place, std::int32_t image, std::int32_t annotator) {
+    const std::string_view kind = node.name();
     const std::string what = "a <" + std::string(kind) + ">";
     const std::optional<Box> box = box_around(node, kind);
     const std::string label = checked(node, node.attribute("label").value());
@@ -234,8 +391,7 @@ class CvatFileReader {
                      annotator, *box, place);
   }
 
-  void read_box(const pugi::xml_node& node, std::int32_t image, std::int32_t annotator) {
-    const RecordPlace place = builder_.place(xml_.line(node));
+  void read_box(const pugi::xml_node& node, const RecordPlace& place, std::int32_t image, std::int32_t annotator) {
     const std::string label = checked(node, node.attribute("label").value());
     if (label.empty()) {
       builder_.report(ProblemKind::bad_record, place, "expected the attribute label in <box>, found none");
@@ -401,7 +557,7 @@ void write_cvat(const CrowdData& data, const std::string& path, WriteReport& rep
 }  // namespace
 
 CrowdFormat cvat_format() {
-  return {"cvat",          "CVAT for images 1.1, one XML file per annotator or job",
+  return {"cvat",          "CVAT for images or video 1.1, one XML file per annotator or job",
           looks_like_cvat, parse_cvat,
           read_cvat,       finish_cvat,
           write_cvat};

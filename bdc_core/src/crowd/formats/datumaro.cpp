@@ -1,13 +1,19 @@
 // Datumaro's JSON: {"categories": {"label": {"labels": [{"name"}]}}, "items": [{"id", "annotations", "image"}]}. A file
 // holds the boxes of one annotator, who saw all its items; classes are numbers into the list of labels.
+#include <filesystem>
+
 #include "base/files.h"
+#include "bdc/base/atomic_file.h"
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
 #include "crowd/box_around.h"
 #include "crowd/coco_record.h"
+#include "crowd/folder_dataset.h"
 #include "crowd/format.h"
+#include "crowd/item_writers.h"
 #include "crowd/json_records.h"
+#include "crowd/label_tree.h"
 
 namespace bdc {
 namespace {
@@ -24,7 +30,8 @@ class DatumaroReader {
 
   void read() {
     builder_.begin_file(json_.name());
-    annotator_ = builder_.mention_annotator(RecordId::untyped(context_.source_annotator()), "", builder_.place(0));
+    annotator_ =
+        builder_.mention_annotator(RecordId::untyped(context_.dataset_annotator(json_.name())), "", builder_.place(0));
     builder_.assignments_are_known();
     bool has_items = false, has_labels = false;
     json_.begin_object();
@@ -176,12 +183,8 @@ void parse_datumaro(std::istream& in, const std::string& name, ReadContext& cont
   DatumaroReader(json, context).read();
 }
 
-void read_datumaro(const std::string& path, ReadContext& context) {
-  read_one_file(path, context, parse_datumaro);
-}
-
 /// An object with "categories" as an object, or "items" as a list.
-bool looks_like_datumaro(const std::string& path) {
+bool is_datumaro_file(const std::string& path) {
   return probe_json(path, [](JsonReader& json) {
     if (json.peek() != JsonReader::Type::object) return false;
     json.begin_object();
@@ -195,16 +198,80 @@ bool looks_like_datumaro(const std::string& path) {
   });
 }
 
+std::vector<std::string> label_files(const std::string& folder) {
+  std::vector<std::string> out;
+  for (std::string& file : files_below(folder, {".json"})) {
+    if (is_datumaro_file(file)) out.push_back(std::move(file));
+  }
+  return out;
+}
+
+void read_datumaro(const std::string& path, ReadContext& context) {
+  // Files number their classes each on its own; images are the same when their ids are.
+  if (is_folder(path)) context.builder.files_have_own_ids(false, true);
+  read_each_of(path, context, label_files, parse_datumaro);
+}
+
+/// A data set's folder has annotations/; otherwise only files are recognised.
+bool looks_like_datumaro(const std::string& path) {
+  if (!is_folder(path)) return is_datumaro_file(path);
+  const std::vector<std::string> files = files_below(path, {".json"});
+  return !files.empty() && folder_name(std::filesystem::path(files.front()).parent_path().string()) == "annotations" &&
+         is_datumaro_file(files.front());
+}
+
+/// A data set per annotator: DIR/<annotator>/annotations/default.json.
+void write_datumaro(const CrowdData& data, const std::string& path, WriteReport& report) {
+  require_distinct_class_names(data, "datumaro");
+  const std::vector<std::string> names = item_names(data);
+  std::vector<std::vector<std::pair<std::size_t, std::vector<std::size_t>>>> seen(data.annotators.size());
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    for_each_assignment(data, i, [&](std::int32_t annotator, const std::vector<std::size_t>& rows) {
+      seen[static_cast<std::size_t>(annotator)].emplace_back(i, rows);
+    });
+  }
+  AtomicFolder folder(path);
+  bool any = false;
+  for (std::size_t k = 0; k < seen.size(); ++k) {
+    if (seen[k].empty()) continue;
+    any = true;
+    const std::string own = join(folder.path(), to_file_name(data.annotators[k].id.text));
+    make_folder(own);
+    make_folder(join(own, "annotations"));
+    DatumaroItems items(join(join(own, "annotations"), "default.json"), data);
+    for (const auto& [i, rows] : seen[k]) {
+      items.begin_image(names[i]);
+      for (const std::size_t n : rows) items.box(data.annotations[n].box, data.annotations[n].label, std::nullopt);
+      items.end_image(data.images[i]);
+    }
+    items.finish();
+  }
+  std::size_t renamed = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    renamed += data.images[i].id.is_integer || data.images[i].id.text != names[i] ? 1 : 0;
+  }
+  if (!any) add_loss(report, "classes without boxes", data.classes.size());
+  add_loss(report, "image ids (images are known by their names)", renamed);
+  add_unseen_image_loss(data, report);
+  add_folder_name_loss(data, report);
+  add_guessed_assignment_loss(data, report);
+  add_annotator_losses(data, false, false, report);
+  add_class_id_losses(data, 0, report);
+  add_type_losses(data, false, false, true, report);
+  add_truth_loss(data, report);
+  folder.commit();
+}
+
 }  // namespace
 
 CrowdFormat datumaro_format() {
   return {"datumaro",
-          "Datumaro's JSON, one file per annotator",
+          "Datumaro's JSON, one file or data set per annotator",
           looks_like_datumaro,
           parse_datumaro,
           read_datumaro,
           nullptr,
-          nullptr,
+          write_datumaro,
           false,
           true};
 }

@@ -1,6 +1,7 @@
 // Label Studio's JSON export: tasks with annotations, each by one annotator (completed_by: a number, or an object with
 // id and email). An annotation with an empty result saw the image and drew nothing; a cancelled one (was_cancelled)
 // says nothing; one marked ground_truth is truth. Boxes are rectanglelabels in percent of original_width and _height.
+// JSON-MIN has the task's data and the results of each control tag in one object, once per annotation.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -76,6 +77,7 @@ class LabelStudioReader {
     std::optional<std::vector<Work>> works;
     std::string file;
     std::int64_t width = 0, height = 0;
+    MinTask min;
     json_.begin_object();
     while (json_.next_member()) {
       const std::string_view key = json_.key();
@@ -88,18 +90,99 @@ class LabelStudioReader {
         for_each_record(json_, builder_.problems(), [&] { works->push_back(annotation()); });
       } else if (key == "predictions" && json_.peek() == JsonReader::Type::array) {
         count_predictions();
+      } else if (!works) {
+        member_of_min(min);
       } else {
         json_.skip();
       }
     }
+    if (!works && min.has_annotation) {
+      finish_min(min);
+      works.emplace();
+      works->push_back(std::move(min.work));
+      file = min.file;
+    }
     if (!id) json_.fail_value("expected the member \"id\", found none");
     if (!works) {
-      json_.fail_value("expected the member \"annotations\", found none; export as JSON, not as JSON-MIN");
+      json_.fail_value("expected the member \"annotations\" (or, in JSON-MIN, \"annotation_id\"), found none");
     }
-    builder_.define_image(*id, file, width, height, place);
-    const std::int32_t image = builder_.image(*id, "id", place);
+    std::int32_t image = 0;
+    if (min.has_annotation) {  // a task stands once per annotation
+      image = builder_.mention_image(*id, file, place);
+      builder_.name_image_file(image, file);
+    } else {
+      builder_.define_image(*id, file, width, height, place);
+      image = builder_.image(*id, "id", place);
+    }
     works_ += works->size();
     for (const Work& work : *works) use(work, image);
+  }
+
+  // JSON-MIN: a task's data, and each control tag's results as a member of the tag's name, once per annotation.
+
+  struct MinTask {
+    Work work;
+    std::string file;
+    bool named = false;           ///< the file stands in "image"
+    bool has_annotation = false;  ///< there is an annotation_id, which full exports do not have
+  };
+
+  void member_of_min(MinTask& min) {
+    const std::string key(json_.key());
+    const JsonReader::Type type = json_.peek();
+    if (key == "annotator") {
+      read_completed_by(min.work);
+    } else if (key == "annotation_id") {
+      min.has_annotation = true;
+      min.work.line = json_.line();
+      json_.skip();
+    } else if (type == JsonReader::Type::string) {
+      const bool is_image = key == "image";
+      const bool is_other = key == "created_at" || key == "updated_at" || key == "agreement";
+      if (is_image || (!is_other && !min.named && min.file.empty())) {
+        min.file = json_.string();
+        min.named = is_image;
+        if (min.file.rfind("data:", 0) == 0) min.file.clear();
+      } else {
+        json_.skip();
+      }
+    } else if (type == JsonReader::Type::array && key != "drafts" && key != "reviews") {
+      json_.begin_array();
+      while (json_.next_element()) {
+        if (json_.peek() == JsonReader::Type::object) {
+          region_of_min(min.work);
+        } else {
+          json_.skip();
+        }
+      }
+    } else {
+      json_.skip();
+    }
+  }
+
+  /// {"x", "y", "width", "height", "rotation", "rectanglelabels", "original_width", "original_height"}
+  void region_of_min(Work& work) {
+    Result found;
+    static_cast<void>(json_.peek());
+    found.box.line = json_.line();
+    around_ = {};
+    radius_ = {};
+    read_value(found);
+    if (found.kind.empty()) {
+      if (found.side[0])
+        context_.leave_shape(builder_.place(found.box.line, "[]", task_index_), "a region without a label");
+      return;  // else what another control tag says of the image
+    }
+    found.type = found.kind;
+    found.has_value = true;
+    use_result(work, found);
+  }
+
+  void finish_min(MinTask& min) {
+    if (!min.work.annotator && !context_.options.annotator.empty()) {
+      min.work.annotator = RecordId::untyped(context_.options.annotator);
+    }
+    if (!min.work.annotator) json_.fail_value("expected the member \"annotator\" (who drew), found none");
   }
 
   void count_predictions() {
@@ -236,40 +319,54 @@ class LabelStudioReader {
     }
   }
 
-  void result(Work& work) {
+  /// A result as it is read.
+  struct Result {
     DrawnBox box;
-    static_cast<void>(json_.peek());
-    box.line = json_.line();
-    const RecordPlace place = builder_.place(box.line, "[]", task_index_);
     std::string type, picture;
+    std::string kind;  ///< the member of the value that holds labels: "rectanglelabels"
     bool has_value = false;
     std::vector<std::string> labels;
     std::array<std::optional<double>, 4> side;  // x, y, width, height
+  };
+
+  void result(Work& work) {
+    Result found;
+    static_cast<void>(json_.peek());
+    found.box.line = json_.line();
     around_ = {};
     radius_ = {};
     json_.begin_object();
     while (json_.next_member()) {
       const std::string_view key = json_.key();
       if (key == "type") {
-        type = json_.string();
+        found.type = json_.string();
       } else if (key == "id" && json_.peek() == JsonReader::Type::string) {
-        box.region = json_.string();
+        found.box.region = json_.string();
       } else if (key == "original_width") {
-        box.width = read_optional_integer(json_);
+        found.box.width = read_optional_integer(json_);
       } else if (key == "original_height") {
-        box.height = read_optional_integer(json_);
+        found.box.height = read_optional_integer(json_);
       } else if (key == "to_name" && json_.peek() == JsonReader::Type::string) {
-        picture.insert(0, json_.string());
+        found.picture.insert(0, json_.string());
       } else if (key == "item_index" && json_.peek() == JsonReader::Type::number) {
-        picture += "[" + std::to_string(json_.integer()) + "]";
+        found.picture += "[" + std::to_string(json_.integer()) + "]";
       } else if (key == "value" && json_.peek() == JsonReader::Type::object) {
-        has_value = true;
-        read_value(side, box, labels);
+        found.has_value = true;
+        read_value(found);
       } else {
         json_.skip();
       }
     }
-    if (type.empty()) json_.fail_value("expected the member \"type\", found none");
+    if (found.type.empty()) json_.fail_value("expected the member \"type\", found none");
+    use_result(work, found);
+  }
+
+  void use_result(Work& work, Result& found) {
+    DrawnBox& box = found.box;
+    const std::string &type = found.type, &picture = found.picture;
+    const std::vector<std::string>& labels = found.labels;
+    std::array<std::optional<double>, 4>& side = found.side;
+    const RecordPlace place = builder_.place(box.line, "[]", task_index_);
     if (type == "choices" || type == "textarea" || type == "rating") {  // said of the image, not drawn
       builder_.report(ProblemKind::ignored_shape, place,
                       "a result of type " + in_quotes(type) + " is not a labelled box and is left out");
@@ -304,7 +401,7 @@ class LabelStudioReader {
     }
     static constexpr const char* names[4] = {"x", "y", "width", "height"};
     for (std::size_t i = 0; i < 4; ++i) {
-      if (!has_value || !side[i]) {
+      if (!found.has_value || !side[i]) {
         json_.fail_value(std::string("expected the number ") + in_quotes(names[i]) + " in value, found none");
       }
     }
@@ -324,7 +421,8 @@ class LabelStudioReader {
                     "a box with " + std::to_string(count) + " labels keeps only the first");
   }
 
-  void read_value(std::array<std::optional<double>, 4>& side, DrawnBox& box, std::vector<std::string>& labels) {
+  void read_value(Result& found) {
+    auto& side = found.side;
     json_.begin_object();
     while (json_.next_member()) {
       const std::string_view key = json_.key();
@@ -337,17 +435,22 @@ class LabelStudioReader {
       } else if (key == "height") {
         side[3] = json_.number_or_nan();
       } else if (key == "rotation") {
-        box.rotation = json_.peek() == JsonReader::Type::null ? (json_.null(), 0.0) : json_.number();
+        found.box.rotation = json_.peek() == JsonReader::Type::null ? (json_.null(), 0.0) : json_.number();
       } else if (key == "radiusX" || key == "radiusY") {
         radius_[key == "radiusX" ? 0 : 1] = json_.number_or_nan();
       } else if (key == "points" && json_.peek() == JsonReader::Type::array) {
         read_points();
+      } else if (key == "original_width") {  // in JSON-MIN
+        found.box.width = read_optional_integer(json_);
+      } else if (key == "original_height") {
+        found.box.height = read_optional_integer(json_);
       } else if ((key == "rectanglelabels" || key == "polygonlabels" || key == "ellipselabels" || key == "labels") &&
                  json_.peek() == JsonReader::Type::array) {
+        found.kind = key;
         json_.begin_array();
         while (json_.next_element()) {
-          labels.emplace_back(json_.string());
-          if (labels.back().empty()) json_.fail_value("expected a label, found an empty string");
+          found.labels.emplace_back(json_.string());
+          if (found.labels.back().empty()) json_.fail_value("expected a label, found an empty string");
         }
       } else {
         json_.skip();
@@ -440,7 +543,7 @@ bool looks_like_label_studio(const std::string& path) {
     if (!json.next_element() || json.peek() != JsonReader::Type::object) return false;
     json.begin_object();
     while (json.next_member()) {
-      if (json.key() == "data" || json.key() == "completions") return true;
+      if (json.key() == "data" || json.key() == "completions" || json.key() == "annotation_id") return true;
       if (json.key() == "annotations") {
         if (has_results(json)) return true;
         continue;

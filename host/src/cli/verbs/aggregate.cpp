@@ -346,7 +346,7 @@ void add_aggregate(Command& program) {
       .repeated();
   verb.add_option("-o,--output", flags->output, "write the consensus here").type_name("PATH");
   verb.add_option("--output-format", flags->consensus.format,
-                  "coco, crowd, cvat, label-studio, yolo, yolo-scores or voc")
+                  "coco, crowd, cvat, datumaro, fiftyone, label-studio, yolo, yolo-scores or voc")
       .type_name("NAME")
       .show_default()
       .check([](const std::string& name) {

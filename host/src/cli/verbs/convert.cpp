@@ -3,6 +3,7 @@
 
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
+#include "bdc/crowd/losses.h"
 #include "cli/open_engine.h"
 #include "cli/verb.h"
 #include "cli/verbs/label_options.h"
@@ -30,6 +31,24 @@ int convert(std::vector<std::string> paths, const std::string& to, bool force, c
             << data.annotators.size() << " annotators, " << data.assignments.size() << " assignments, "
             << data.truth.size() << " true boxes (" << read.format << ")\nwrote " << target << "\n";
   if (!written.losses.empty()) std::cerr << "warning: the written format cannot hold\n" << written.text();
+  return 0;
+}
+
+/// What each format would lose of these labels; nothing is written.
+int tell_losses(const std::vector<std::string>& paths, const ReadOptions& reading) {
+  const CrowdData data = read_crowd(paths, reading);
+  print_notes(reading);
+  for (const FormatLosses& row : losses_by_format(data, std::filesystem::temp_directory_path().string())) {
+    std::cout << row.format << ":";
+    if (!row.refused.empty()) {
+      std::cout << " cannot be written: " << row.refused << "\n";
+    } else if (row.losses.empty()) {
+      std::cout << " nothing is lost\n";
+    } else {
+      std::cout << "\n";
+      for (const Loss& loss : row.losses) std::cout << "  " << loss.count << " " << loss.what << "\n";
+    }
+  }
   return 0;
 }
 
@@ -83,13 +102,16 @@ void add_convert(Command& program) {
       .check(known_format(true));
   const auto force = std::make_shared<bool>(false);
   verb.add_flag("--force", *force, "replace a file that is not marked as bdc-host's own");
+  const auto losses = std::make_shared<bool>(false);
+  verb.add_flag("--losses", *losses, "tell what each format would lose of these labels, and write nothing");
   const auto reading = add_label_options(verb, "--from");
-  verb.footer("Can be read: " + format_names() + "\nCan be written: " + format_names(true) +
+  verb.footer(format_lines("Can be read") + "\n" + format_lines("Can be written", true) +
               "\nWhat the written format cannot hold is listed with counts.\n"
               "Examples:\n  bdc-host convert ann.xml bob.xml crowd.json\n"
               "  bdc-host convert weights yolov7.pt yolov7.safetensors");
   add_convert_weights(verb, paths);
   verb.run([=] {
+    if (*losses && !paths->empty()) return tell_losses(*paths, *reading);
     if (paths->size() < 2) {
       throw UserError(ExitCode::usage, "convert: expected what to read and what to write; see bdc-host convert --help");
     }

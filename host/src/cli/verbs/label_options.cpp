@@ -114,4 +114,17 @@ std::string format_names(bool writable_only) {
   return join(names_of_formats(writable_only));
 }
 
+std::string format_lines(const std::string& title, bool writable_only) {
+  std::string out, line = title + ":";
+  for (const std::string& name : names_of_formats(writable_only)) {
+    const bool first = line.back() == ':' && out.empty();
+    if (line.size() + name.size() > 100) {
+      out += line + ",\n";
+      line = " ";
+    }
+    line += (first || line == " " ? " " : ", ") + name;
+  }
+  return out + line;
+}
+
 }  // namespace bdc::host

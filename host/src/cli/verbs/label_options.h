@@ -30,5 +30,7 @@ std::shared_ptr<ReadOptions> add_truth_options(Command& verb);
 
 /// "coco, crowd, cvat, ...": the names of crowd_formats().
 [[nodiscard]] std::string format_names(bool writable_only = false);
+/// The same with a title before them, on lines that fit a screen.
+[[nodiscard]] std::string format_lines(const std::string& title, bool writable_only = false);
 
 }  // namespace bdc::host

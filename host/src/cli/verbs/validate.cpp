@@ -72,7 +72,7 @@ void add_validate(Command& program) {
   verb.add_flag("--json", flags->json, "as JSON");
   verb.add_flag("--force", flags->force, "let --fix replace a file that is not marked as bdc-host's own");
   const auto reading = add_label_options(verb);
-  verb.footer("Exit code: 0 no errors (there may be warnings), 4 errors.\nFormats: " + format_names() +
+  verb.footer("Exit code: 0 no errors (there may be warnings), 4 errors.\n" + format_lines("Formats") +
               "\nExample:\n  bdc-host validate crowd.json --fix clean.json");
   verb.run([=] { return validate(*flags, *reading); });
 }

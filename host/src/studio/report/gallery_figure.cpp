@@ -14,18 +14,6 @@ namespace bdc::host {
 namespace {
 
 constexpr std::size_t kMostBoxes = 300, kMostNames = 24;
-constexpr int kPictureEdge = 480;
-
-/// The part of a picture that the view shows, as a small JPEG in an <image> that others <use>; empty without a picture.
-std::string stored_picture(const ReportData& data, std::size_t i, const View& view, const std::string& id) {
-  if (!data.pictures) return "";
-  const auto part = data.pictures->part(i, view.region, view.width, view.height, kPictureEdge);
-  if (!part) return "";
-  return "<svg class=\"store\" width=\"0\" height=\"0\" aria-hidden=\"true\"><image id=\"" + id + "\" x=\"" +
-         coordinate(part->region.x1) + "\" y=\"" + coordinate(part->region.y1) + "\" width=\"" +
-         coordinate(part->region.width()) + "\" height=\"" + coordinate(part->region.height()) +
-         "\" preserveAspectRatio=\"none\" href=\"data:image/jpeg;base64," + base64(part->jpeg) + "\"/></svg>";
-}
 
 std::string name_of(const CrowdData& crowd, std::int32_t k) {
   const AnnotatorRecord& a = crowd.annotators[static_cast<std::size_t>(k)];
@@ -175,7 +163,7 @@ std::string gallery_figure(const ReportData& data, std::size_t i, double disagre
       : data.pictures ? data.pictures->size(i).value_or(Pictures::Size{})
                       : Pictures::Size{};
   const View view = view_of(data, i, size.width, size.height);
-  const std::string id = "pic" + std::to_string(number), stored = stored_picture(data, i, view, id),
+  const std::string id = "pic" + std::to_string(number), stored = stored_picture(data.pictures.get(), i, view, id),
                     picture = stored.empty() ? "" : "<use href=\"#" + id + "\"/>",
                     image = record.file.empty() ? record.id.text : record.file;
 

@@ -10,6 +10,7 @@ namespace {
 constexpr double kFont = 11, kLargeFont = 13;  // pixels
 constexpr double kLetter = 0.64;               // width of a letter in font sizes, roughly
 constexpr std::size_t kMostLetters = 14;
+constexpr int kPictureEdge = 480;  // pixels
 
 bool touch(const Box& a, const Box& b) {
   return a.x1 < b.x2 && b.x1 < a.x2 && a.y1 < b.y2 && b.y1 < a.y2;
@@ -23,6 +24,16 @@ std::size_t letters_of(const std::string& text) {
 
 std::string coordinate(double v) {
   return brief(v, 5);
+}
+
+std::string stored_picture(const Pictures* pictures, std::size_t i, const View& view, const std::string& id) {
+  if (pictures == nullptr) return "";
+  const auto part = pictures->part(i, view.region, view.width, view.height, kPictureEdge);
+  if (!part) return "";
+  return "<svg class=\"store\" width=\"0\" height=\"0\" aria-hidden=\"true\"><image id=\"" + id + "\" x=\"" +
+         coordinate(part->region.x1) + "\" y=\"" + coordinate(part->region.y1) + "\" width=\"" +
+         coordinate(part->region.width()) + "\" height=\"" + coordinate(part->region.height()) +
+         "\" preserveAspectRatio=\"none\" href=\"data:image/jpeg;base64," + base64(part->jpeg) + "\"/></svg>";
 }
 
 Panel::Panel(const std::string& title, const std::string& label, const View& view, const std::string& picture)

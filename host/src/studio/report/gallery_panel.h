@@ -29,6 +29,11 @@ class Panel {
   std::vector<Box> captions_;
 };
 
+/// The part of picture i that the view shows, as a small JPEG in an SVG <image> with this id that others <use>; empty
+/// without a picture. pictures: may be null.
+[[nodiscard]] std::string stored_picture(const Pictures* pictures, std::size_t i, const View& view,
+                                         const std::string& id);
+
 /// A coordinate in few characters.
 [[nodiscard]] std::string coordinate(double v);
 
