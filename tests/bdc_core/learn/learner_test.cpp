@@ -354,6 +354,32 @@ TEST(Learners, BdcIsTheMethodWhoseProfileChoosesALearner) {
   EXPECT_EQ(bdc::make_learner("bdc")->fit(input).posteriors->profile, "absence_aware");
 }
 
+TEST(PaperLearner, InTrainingATargetCountsByTheShareOfThoseWhoLooked) {
+  RandomCrowd data(61, 60, 5, 3);
+  const std::size_t targets = [&] {
+    auto learner = bdc::make_learner("paper");
+    learner->begin(data.crowd, 1);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < 60; ++i) {
+      count += learner->observe(i, bdc::detections_of(&data.predictions, i)).box.size();
+    }
+    return count;
+  }();
+  ASSERT_GT(targets, 50U);
+  // Ninety-five more who never saw these images.
+  for (int k = 5; k < 100; ++k) data.crowd.annotators.push_back({{"annotator" + std::to_string(k), false}, ""});
+  data.crowd.finalize();
+  auto learner = bdc::make_learner("paper");
+  learner->begin(data.crowd, 1);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < 60; ++i) {
+    const Targets t = learner->observe(i, bdc::detections_of(&data.predictions, i));
+    count += t.box.size();
+    for (const double w : t.weight) EXPECT_GE(w, 0.2);
+  }
+  EXPECT_EQ(count, targets);
+}
+
 TEST(CrowdRcnnMethod, FitIsTheRoundsThatPrecedeTraining) {
   const RandomCrowd data(8, 40, 4, 3);
   bdc::FitInput input;

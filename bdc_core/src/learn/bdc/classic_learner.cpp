@@ -87,12 +87,7 @@ class ClassicLearner final : public Learner {
  public:
   ClassicLearner(ClassicProfile profile, const BdcRunOptions& run) : profile_(std::move(profile)), run_(run) {}
 
-  [[nodiscard]] FitResult fit(const FitInput& input) override {
-    return run_bdc(input, profile_.name.c_str(), profile_.parameters, run_,
-                   [this](const CrowdData& crowd, const AnnotatorPosteriors* prior, Span<const std::int32_t> room) {
-                     return profile_.make_model(crowd, profile_.parameters, prior, room);
-                   });
-  }
+  [[nodiscard]] FitResult fit(const FitInput& input) override { return fit_with(profile_.parameters, input); }
 
   void begin(const CrowdData& crowd, int threads) override {
     require_annotations(crowd);
@@ -101,7 +96,9 @@ class ClassicLearner final : public Learner {
     FitInput input;
     input.crowd = &crowd;
     input.threads = threads;
-    FitResult alone = fit(input);
+    BdcParameters parameters = profile_.parameters;
+    parameters.weigh_by_looks = profile_.training_parameters.weigh_by_looks;  // these targets stand beside the others
+    FitResult alone = fit_with(parameters, input);
     without_detector_ = std::move(alone.targets);
     posteriors_ = std::move(*alone.posteriors);
     model_ = profile_.make_model(crowd, profile_.training_parameters, nullptr, {});
@@ -164,6 +161,13 @@ class ClassicLearner final : public Learner {
   }
 
  private:
+  [[nodiscard]] FitResult fit_with(const BdcParameters& parameters, const FitInput& input) const {
+    return run_bdc(input, profile_.name.c_str(), parameters, run_,
+                   [&](const CrowdData& crowd, const AnnotatorPosteriors* prior, Span<const std::int32_t> room) {
+                     return profile_.make_model(crowd, parameters, prior, room);
+                   });
+  }
+
   ClassicProfile profile_;
   BdcRunOptions run_;
   const CrowdData* crowd_ = nullptr;

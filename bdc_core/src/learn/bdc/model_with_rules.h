@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -15,7 +16,7 @@ namespace bdc {
 ///   match(problem, previous, cost, workspace)  workspace.match
 ///   error(annotation, prediction)              error of a match, 4 values
 ///   corrected(annotation, prediction, mean)    the annotated box without the annotator's bias
-///   weight(matched, drawers, annotators)       weight of a target
+///   weight(matched, drawers, people)           weight of a target; people: annotators, or those who looked
 ///   finish(box)                                last touch of an aggregated box
 ///   keeps_posterior_without_matches            an annotator with no match keeps the last posterior, else the prior
 ///   exact_bound                                the bound is the evidence lower bound, else the reference's figure
@@ -120,7 +121,11 @@ class ModelWithRules : public Base {
   }
 
   [[nodiscard]] double weight(std::size_t image, std::size_t n) const override {
-    return Rules::weight(this->object(image, n).matched, this->drawers_[image], this->crowd_.annotators.size());
+    const std::vector<std::size_t>& looks = this->crowd_.assignment_begin;
+    const std::size_t people = this->parameters_.weigh_by_looks
+                                   ? std::max<std::size_t>(1, looks[image + 1] - looks[image])
+                                   : this->crowd_.annotators.size();
+    return Rules::weight(this->object(image, n).matched, this->drawers_[image], people);
   }
 
  protected:

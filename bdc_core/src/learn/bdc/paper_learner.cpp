@@ -1,4 +1,5 @@
-// paper: the published equations. Targets of every weight are kept.
+// paper: the published equations. Targets of every weight are kept; in training those above min_weight, with a weight
+// that is the share of the image's own annotators.
 #include <algorithm>
 
 #include "learn/bdc/classic_learner.h"
@@ -22,6 +23,7 @@ LearnerEntry paper_learner() {
     ClassicProfile profile;
     profile.name = "paper";
     profile.parameters = profile.training_parameters = paper_parameters();
+    profile.training_parameters.weigh_by_looks = true;
     double& min_weight = profile.training_parameters.min_weight;
     min_weight = std::max(min_weight, options.get_number("min_weight"));
     profile.make_model = [](const CrowdData& crowd, const BdcParameters& parameters, const AnnotatorPosteriors* prior,

@@ -42,9 +42,11 @@ inline constexpr double kLoneBoxIsReal = 0.8;
 
 /// What was counted of one source: sums over images, so evidence of shards adds. Expected counts, hence fractions.
 struct SourceEvidence {
-  double images = 0;  ///< looks that tell of existence: not at blank images, nor at lone ones
-  double found = 0;   ///< objects that were there and drawn
-  double loose = 0;   ///< of these, those whose box overlaps the others' by less than kDrawnIou
+  /// Looks that tell of existence, not at blank images nor at lone ones; with the expected looks at images of the same
+  /// kind in which nobody happened to draw.
+  double images = 0;
+  double found = 0;  ///< objects that were there and drawn
+  double loose = 0;  ///< of these, those whose box overlaps the others' by less than kDrawnIou
   /// Sums of existence x (1 - existence) over the candidates drawn, and over those seen and not drawn.
   double found_doubt = 0, missed_doubt = 0;
   double missed = 0;               ///< objects that were there and not drawn
@@ -63,7 +65,8 @@ struct AbsenceAwareEvidence {
   ConfusionColumns confusion;                      ///< expected counts (source, true class, given class)
   std::vector<double> class_count;                 ///< J, expected objects of each class
   double images = 0;                               ///< images that are not lone and that somebody saw who ever draws
-  std::array<double, kObjectRates> rate_images{};  ///< of these, how many have each object rate
+  double blank_images = 0;                         ///< of these, those that are blank
+  std::array<double, kObjectRates> rate_images{};  ///< how many of the others have each object rate
   double image_bound = 0;  ///< the images' part of the bound; filled by consensus_of_image alone
   std::array<double, kScoreLevels> real_level{}, spurious_level{};  ///< the detector's boxes by score
   /// Throws std::invalid_argument unless both have the same sources, classes and confusion columns.
@@ -84,7 +87,8 @@ struct AbsenceAwarePriors {
   std::array<double, 4> bias_strength{10, 10, 10, 10};            ///< bias ~ N(0, 1 / (strength * precision))
   double recall_a = 8, recall_b = 2;                              ///< Beta prior of the recall
   double spurious_shape = 1, spurious_rate = 3;                   ///< Gamma prior of spurious boxes per image
-  std::array<double, kObjectRates> object_share = even_shares();  ///< of images, by object rate
+  std::array<double, kObjectRates> object_share = even_shares();  ///< of images that are not blank, by object rate
+  double blank_share = 0.5;                                       ///< of images
   double right_strength = 1.5,
          wrong_strength = 1;  ///< typical Dirichlet weight of the right class and of all the wrong
   WrongShares wrong_share;

@@ -28,6 +28,9 @@ struct BdcParameters {
   std::array<double, 4> box_mean_limit{};  ///< means are clipped to +- this; 0: no limit
   ConfusionPrior confusion;
   double min_weight = -1;  ///< targets need a weight above this
+  /// `paper`: a target's weight is the share of those who looked at the image, not of all annotators of the crowd. The
+  /// same where everybody looks at every image.
+  bool weigh_by_looks = false;
 };
 
 /// What a detector says of one image. Scores: N x J, row-major, as the detector gives them.

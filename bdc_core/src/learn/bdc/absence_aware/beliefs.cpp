@@ -121,7 +121,7 @@ void update_beliefs(AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& ev
     beliefs.source[k].active = evidence.source[k].images > 0 || evidence.source[k].boxes > 0;
   }
   absence_aware::fit_source_priors(evidence.source, beliefs, threads);
-  absence_aware::set_object_rates(evidence.rate_images, beliefs.priors);
+  absence_aware::set_object_rates(evidence, beliefs.priors);
   absence_aware::set_source_posteriors(evidence, beliefs);
   const absence_aware::ConfusionCells cells = absence_aware::cells_of(evidence.confusion);
   absence_aware::fit_confusion_priors(beliefs.log_confusion, cells, beliefs, false, threads);

@@ -167,7 +167,10 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
     x = x - top > kNegligible ? std::exp(x - top) : 0.0;
     sum += x;
   }
-  real += top + std::log(sum);
+  // A label that no other stands beside would confirm itself: it counts as that of a spurious box does.
+  real += tells_of_classes(c, image_)
+              ? top + std::log(sum)
+              : -image_.items[static_cast<std::size_t>(c.members.front())].weight * log_classes_;
   c.real = real;
   c.spurious = spurious;
   c.bound = log_sum(real, spurious);

@@ -36,6 +36,7 @@ void AbsenceAwareEvidence::merge(const AbsenceAwareEvidence& other) {
   for (std::size_t i = 0; i < confusion.value.size(); ++i) confusion.value[i] += other.confusion.value[i];
   for (std::size_t j = 0; j < class_count.size(); ++j) class_count[j] += other.class_count[j];
   images += other.images;
+  blank_images += other.blank_images;
   for (std::size_t m = 0; m < kObjectRates; ++m) rate_images[m] += other.rate_images[m];
   image_bound += other.image_bound;
   for (std::size_t i = 0; i < kScoreLevels; ++i) {
@@ -116,25 +117,23 @@ namespace {
 
 /// Adds what does not belong to a single source: classes, objects, score levels.
 void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
-                      AbsenceAwareEvidence& evidence) {
+                      const ObjectRate& rate, AbsenceAwareEvidence& evidence) {
   if (state.blank) {
     if (somebody_draws(beliefs, image)) {
-      const auto share = ObjectRate::of_empty_image(beliefs.priors).posterior(0);
       evidence.images += 1;
-      for (std::size_t m = 0; m < kObjectRates; ++m) evidence.rate_images[m] += share[m];
+      evidence.blank_images += 1;
     }
     for (const Item& item : image.items) evidence.spurious_level[static_cast<std::size_t>(item.level)] += item.weight;
     return;
   }
   if (!image.lone) {
-    const ObjectRate rate(beliefs.priors, log_all_miss(beliefs, image));
     const auto share = rate.posterior(drawn_objects(state));
-    evidence.images += 1;
+    if (somebody_draws(beliefs, image)) evidence.images += 1;
     for (std::size_t m = 0; m < kObjectRates; ++m) evidence.rate_images[m] += share[m];
   }
   for (const Candidate& c : state.candidates) {
     const ClassSet classes = state.classes_of(c, beliefs.classes);
-    for (std::size_t u = 0; u < classes.size(); ++u) {
+    for (std::size_t u = 0; tells_of_classes(c, image) && u < classes.size(); ++u) {
       evidence.class_count[classes[u]] += c.existence * static_cast<double>(c.class_probs[u]);
     }
     for (const std::int32_t n : c.members) {
@@ -150,7 +149,8 @@ void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& imag
 
 void add_image_sums(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state, Counted what,
                     AbsenceAwareEvidence& evidence) {
-  add_image_totals(beliefs, image, state, evidence);
+  const ObjectRate rate(beliefs, image);
+  add_image_totals(beliefs, image, state, rate, evidence);
   if (state.blank) {
     if (!beliefs.has_detector) return;
     evidence.source.back().images += image.weight_of_look(image.seen_by.size() - 1);
@@ -169,12 +169,14 @@ void add_image_sums(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
     }
   }
   if (image.lone) return;
-  const double objects = drawn_objects(state) + state.undetected, doubt = doubt_of(state);
+  const double drawn = drawn_objects(state), objects = drawn + state.undetected, doubt = doubt_of(state);
+  const Hidden hidden = rate.hidden(drawn);
   for (std::size_t n = 0; n < image.seen_by.size(); ++n) {
     SourceEvidence& looked = evidence.source[static_cast<std::size_t>(image.seen_by[n])];
     const double w = image.weight_of_look(n);
-    looked.images += w;
-    looked.missed += w * objects;
+    const bool annotator = static_cast<std::size_t>(image.seen_by[n]) < beliefs.annotators;
+    looked.images += w * (annotator ? 1 + hidden.images : 1);
+    looked.missed += w * (annotator ? objects + hidden.objects : objects);
     looked.missed_doubt += w * doubt;
   }
 }
@@ -184,6 +186,7 @@ void add_image(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, cons
   add_image_sums(beliefs, image, state, Counted::all, evidence);
   if (state.blank) return;
   for (const Candidate& c : state.candidates) {
+    if (!tells_of_classes(c, image)) continue;
     for (const std::int32_t n : c.members) {
       add_label(image.items[static_cast<std::size_t>(n)], c, state.classes_of(c, beliefs.classes), evidence.confusion);
     }

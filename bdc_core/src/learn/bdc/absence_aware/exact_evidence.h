@@ -33,8 +33,8 @@ class ExactEvidence final : public Evidence {
 
  private:
   static constexpr std::size_t kNumbers = sizeof(SourceEvidence) / sizeof(double);
-  /// images, image_bound, images by object rate, then the score levels of real and of spurious boxes
-  static constexpr std::size_t kScalars = 2 + kObjectRates + 2 * kScoreLevels;
+  /// images, blank images, image_bound, images by object rate, then the score levels of real and of spurious boxes
+  static constexpr std::size_t kScalars = 3 + kObjectRates + 2 * kScoreLevels;
   using Scalars = std::array<double, kScalars>;
 
   [[nodiscard]] static Scalars scalars_of(const AbsenceAwareEvidence& evidence);

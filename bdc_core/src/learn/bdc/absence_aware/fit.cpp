@@ -232,7 +232,7 @@ class Fit {
     }
     fit_source_priors(evidence.source, beliefs_, options_.threads);
     set_source_posteriors(evidence, beliefs_);
-    set_object_rates(evidence.rate_images, beliefs_.priors);
+    set_object_rates(evidence, beliefs_.priors);
     label_cells_ = {};
     label_cells_ = count_labels(problem_, state_, beliefs_.log_confusion, has_prior_ ? &prior_cells_ : nullptr,
                                 options_.threads, reachable_.get());

@@ -54,17 +54,15 @@ double expected_spurious(const AbsenceAwareBeliefs& beliefs, const ImageItems& i
   return sum;
 }
 
-bool annotator_drew(const ImageItems& image) {
-  for (const Item& item : image.items) {
-    if (item.class_probs == nullptr) return true;
-  }
-  return false;
+/// ln of the prior probability that an image is not blank. Nothing where nobody looked who ever draws.
+double log_not_blank(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
+  return somebody_draws(beliefs, image) ? std::log1p(-beliefs.priors.blank_share) : 0.0;
 }
 
 /// Of a blank image: no objects, and every box of the detector spurious. Nothing where nobody looked who ever draws.
 double blank_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const CandidateModel* model) {
   if (!somebody_draws(beliefs, image)) return 0;
-  double bound = ObjectRate::of_empty_image(beliefs.priors).bound(0);
+  double bound = std::log(beliefs.priors.blank_share);
   if (beliefs.has_detector)
     bound -= image.weight_of_look(image.seen_by.size() - 1) * beliefs.source.back().mean_spurious();
   for (std::size_t n = 0; n < image.items.size(); ++n) bound += model->spurious_weight(n);
@@ -91,7 +89,7 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
     find_class_sets(image, beliefs.classes, state);
   }
   CandidateModel model(beliefs, image, state);
-  const ObjectRate rate(beliefs.priors, model.log_all_miss());
+  const ObjectRate rate(beliefs, image);
   if (pass == ImagePass::first) state.pivot = first_pivot(image);
   model.set_log_object(rate.log_weight(state.pivot));
   if (pass == ImagePass::first) {
@@ -114,7 +112,8 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
   settle_pivot(rate, model, state);
   state.undetected = rate.undetected(drawn_objects(state));
   for (const Candidate& c : state.candidates) bounds += c.bound;
-  const double occupied = rate.bound(state.pivot) - expected_spurious(beliefs, image) + bounds;
+  const double occupied =
+      log_not_blank(beliefs, image) + rate.bound(state.pivot) - expected_spurious(beliefs, image) + bounds;
   state.bound = occupied;
   if (annotator_drew(image)) return;
   double something = 0;
@@ -133,9 +132,12 @@ double image_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, 
   if (state.blank && image.items.empty()) return blank_bound(beliefs, image, nullptr);
   CandidateModel model(beliefs, image, state);
   if (state.blank) return blank_bound(beliefs, image, &model);
-  const ObjectRate rate(beliefs.priors, model.log_all_miss());
+  const ObjectRate rate(beliefs, image);
   model.set_log_object(rate.log_weight(state.pivot));
-  double bound = image.lone ? 0.0 : rate.bound(state.pivot) - expected_spurious(beliefs, image);
+  double bound = 0;
+  if (!image.lone) {
+    bound = log_not_blank(beliefs, image) + rate.bound(state.pivot) - expected_spurious(beliefs, image);
+  }
   Candidate copy;
   for (const Candidate& c : state.candidates) {
     copy = c;

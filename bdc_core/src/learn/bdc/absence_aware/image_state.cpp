@@ -8,6 +8,13 @@ double drawn_objects(const ImageState& state) {
   return total;
 }
 
+bool annotator_drew(const ImageItems& image) {
+  for (const Item& item : image.items) {
+    if (item.class_probs == nullptr) return true;
+  }
+  return false;
+}
+
 bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
   for (const std::int32_t k : image.seen_by) {
     if (draws(beliefs, k)) return true;

@@ -107,6 +107,15 @@ struct ImageItems {
 /// Expected objects among the image's candidates.
 [[nodiscard]] double drawn_objects(const ImageState& state);
 
+/// Whether a candidate's labels say something of classes and of who mixes them up: where they can be compared, and in a
+/// lone image, where there is nothing else.
+[[nodiscard]] inline bool tells_of_classes(const Candidate& c, const ImageItems& image) {
+  return c.members.size() > 1 || image.lone;
+}
+
+/// Whether a box of the image is an annotator's.
+[[nodiscard]] bool annotator_drew(const ImageItems& image);
+
 /// Whether somebody looked who ever draws.
 [[nodiscard]] bool somebody_draws(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
 

@@ -55,9 +55,10 @@ struct ItemClasses {
         true_class[at] = static_cast<std::int32_t>(classes[u]);
         probability[at++] = c.class_probs[u];
       }
+      const bool tells = tells_of_classes(c, problem.image(i));
       for (const std::int32_t n : c.members) {
         const std::size_t item = problem.item_begin[i] + static_cast<std::size_t>(n);
-        real[item] = problem.items[item].weight * c.existence;
+        real[item] = tells ? problem.items[item].weight * c.existence : 0.0;
         candidate[item] = static_cast<std::uint32_t>(number);
       }
       ++number;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "learn/bdc/absence_aware/candidate.h"
+
 namespace bdc::absence_aware {
 namespace {
 
@@ -33,13 +35,33 @@ const std::array<double, kObjectRates>& object_rates() {
   return rates().value;
 }
 
-ObjectRate::ObjectRate(const AbsenceAwarePriors& priors, double log_all_miss)
-    : priors_(priors), miss_(std::exp(log_all_miss)), seen_(-std::expm1(log_all_miss)) {}
+ObjectRate::ObjectRate(const AbsenceAwareBeliefs& beliefs, const ImageItems& image)
+    : priors_(beliefs.priors),
+      log_all_miss_(log_all_miss(beliefs, image)),
+      miss_(std::exp(log_all_miss_)),
+      seen_(-std::expm1(log_all_miss_)),
+      drawn_in_(annotator_drew(image)) {
+  for (std::size_t m = 0; m < kObjectRates; ++m) constant_[m] = -rates().value[m] * seen_;
+  if (!drawn_in_) return;
+  double log_miss = 0, spurious = 0;
+  for (std::size_t n = 0; n < image.seen_by.size(); ++n) {
+    const auto k = static_cast<std::size_t>(image.seen_by[n]);
+    if (k >= beliefs.annotators) continue;
+    log_miss += image.weight_of_look(n) * beliefs.source[k].log_miss;
+    spurious += image.weight_of_look(n) * beliefs.source[k].mean_spurious();
+  }
+  annotators_miss_ = std::exp(log_miss);
+  const double seen = -std::expm1(log_miss);
+  for (std::size_t m = 0; m < kObjectRates; ++m) {
+    log_hidden_[m] = -rates().value[m] * seen - spurious;
+    if (log_hidden_[m] > kNegligible) constant_[m] -= std::log(-std::expm1(log_hidden_[m]));
+  }
+}
 
 const ObjectRate::Count& ObjectRate::at(double count) const {
   if (last_.count == count) return last_;
   std::array<double, kObjectRates> term;
-  for (std::size_t m = 0; m < kObjectRates; ++m) term[m] = count * rates().log[m] - rates().value[m] * seen_;
+  for (std::size_t m = 0; m < kObjectRates; ++m) term[m] = count * rates().log[m] + constant_[m];
   const double top = *std::max_element(term.begin(), term.end());
   double sum = 0, next = 0;
   for (std::size_t m = 0; m < kObjectRates; ++m) {
@@ -75,16 +97,32 @@ double ObjectRate::undetected(double drawn) const {
   return miss_ * mean;
 }
 
-void set_object_rates(const std::array<double, kObjectRates>& images, AbsenceAwarePriors& priors) {
+Hidden ObjectRate::hidden(double drawn) const {
+  Hidden out;
+  if (!drawn_in_) return out;
+  const auto share = posterior(drawn);
+  for (std::size_t m = 0; m < kObjectRates; ++m) {
+    if (!(log_hidden_[m] > kNegligible)) continue;
+    const double images = share[m] / std::expm1(-log_hidden_[m]);
+    out.images += images;
+    out.objects += images * rates().value[m] * annotators_miss_;
+  }
+  return out;
+}
+
+void set_object_rates(const AbsenceAwareEvidence& evidence, AbsenceAwarePriors& priors) {
   double total = 0;
-  for (const double n : images) total += n + kPriorImages;
-  for (std::size_t m = 0; m < kObjectRates; ++m) priors.object_share[m] = (images[m] + kPriorImages) / total;
+  for (const double n : evidence.rate_images) total += n + kPriorImages;
+  for (std::size_t m = 0; m < kObjectRates; ++m) {
+    priors.object_share[m] = (evidence.rate_images[m] + kPriorImages) / total;
+  }
+  priors.blank_share = (evidence.blank_images + kPriorImages) / (evidence.images + 2 * kPriorImages);
 }
 
 double log_object_hyperprior(const AbsenceAwarePriors& p) {
   double sum = 0;
   for (const double share : p.object_share) sum += kPriorImages * std::log(share);
-  return sum;
+  return sum + kPriorImages * (std::log(p.blank_share) + std::log1p(-p.blank_share));
 }
 
 }  // namespace bdc::absence_aware

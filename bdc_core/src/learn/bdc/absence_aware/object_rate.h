@@ -1,27 +1,32 @@
 #pragma once
 
 #include <array>
-#include <limits>
 
-#include "bdc/learn/bdc/absence_aware.h"
+#include "learn/bdc/absence_aware/image_state.h"
 
 /// How many objects an image has: Poisson(rho_i), with a rate of the image's own, which is one of kObjectRates rates
 /// g_m with probability omega_m.
 ///
 /// Let M = exp(sum over those who looked of E ln(1 - recall)). With rho_i and the objects nobody drew summed out, N
-/// drawn objects weigh  W(N) = sum_m omega_m g_m^N exp(-g_m (1 - M)).  ln W is convex, so over whole numbers it lies
-/// above each of its chords:  ln W(N) >= ln W(n) + (N - n) (ln W(n+1) - ln W(n))  for every whole n, the *pivot*.  So
-/// every object weighs the same, and the bound is tight when the pivot is the largest whole number below E N.
+/// drawn objects weigh  W(N) = sum_m omega_m g_m^N exp(-g_m (1 - M)) / (1 - exp(-g_m (1 - M) - Lambda)),  Lambda the
+/// expected spurious boxes of those who looked: an image is looked at only because somebody drew in it, and one of a
+/// small rate hardly comes so far but by a spurious box. (M and Lambda of the divisor are the annotators' alone. Where
+/// only the detector drew there is none.)  ln W is convex, so over whole numbers it lies above each of its chords:
+///   ln W(N) >= ln W(n) + (N - n) (ln W(n+1) - ln W(n))  for every whole n, the *pivot*.
+/// So every object weighs the same, and the bound is tight when the pivot is the largest whole number below E N.
+/// ln W is convex in every E ln(1 - recall) and in Lambda as well: the updates of the sources raise its tangent, in
+/// which the divisor stands for images of the same kind that nobody drew in (`Hidden`).
 namespace bdc::absence_aware {
+
+/// Expected images of an image's kind in which the same annotators drew nothing, for each in which they drew: how many,
+/// and the objects in them.
+struct Hidden {
+  double images = 0, objects = 0;
+};
 
 class ObjectRate {
  public:
-  ObjectRate(const AbsenceAwarePriors& priors, double log_all_miss);
-
-  /// Of an image that certainly has no objects: as if nobody could have missed one.
-  [[nodiscard]] static ObjectRate of_empty_image(const AbsenceAwarePriors& priors) {
-    return {priors, -std::numeric_limits<double>::infinity()};
-  }
+  ObjectRate(const AbsenceAwareBeliefs& beliefs, const ImageItems& image);
 
   /// ln of what one more object weighs, W(pivot + 1) / W(pivot).
   [[nodiscard]] double log_weight(double pivot) const { return at(pivot).log_rise; }
@@ -32,6 +37,7 @@ class ObjectRate {
   [[nodiscard]] std::array<double, kObjectRates> posterior(double drawn) const;
   /// Expected objects that nobody drew.
   [[nodiscard]] double undetected(double drawn) const;
+  [[nodiscard]] Hidden hidden(double drawn) const;
 
  private:
   /// What is known of one number of objects.
@@ -43,17 +49,22 @@ class ObjectRate {
   /// Kept from the last call: it is nearly always the same number that is asked for.
   [[nodiscard]] const Count& at(double count) const;
   const AbsenceAwarePriors& priors_;
-  double miss_, seen_;
+  double log_all_miss_, miss_, seen_;
+  double annotators_miss_ = 0;                     ///< exp of the annotators' part of log_all_miss
+  bool drawn_in_ = false;                          ///< by an annotator
+  std::array<double, kObjectRates> log_hidden_{};  ///< ln of the probability that no annotator draws, by rate
+  std::array<double, kObjectRates> constant_{};    ///< what does not depend on the number of objects
   mutable Count last_;
 };
 
 /// The rates g_m.
 [[nodiscard]] const std::array<double, kObjectRates>& object_rates();
 
-/// omega from how many images have each rate, the maximiser under a weak Dirichlet prior.
-void set_object_rates(const std::array<double, kObjectRates>& images, AbsenceAwarePriors& priors);
+/// omega from how many images have each rate, and the share of blank images: the maximisers under weak Dirichlet
+/// priors.
+void set_object_rates(const AbsenceAwareEvidence& evidence, AbsenceAwarePriors& priors);
 
-/// ln of that prior: a part of the bound.
+/// ln of those priors: a part of the bound.
 [[nodiscard]] double log_object_hyperprior(const AbsenceAwarePriors& priors);
 
 }  // namespace bdc::absence_aware

@@ -16,7 +16,7 @@ namespace {
 // rate of the spurious prior. They keep a crowd of one or two annotators from drawing a prior of infinite strength.
 constexpr double kRecallStrengthRate = 0.1;
 constexpr double kSpuriousShapeRate = 0.1;
-constexpr double kSpuriousRateRate = 0.3;
+constexpr double kSpuriousMeanRate = 0.3;
 
 /// Sum over the active sources of body(source evidence), in an order that does not depend on threads.
 template <class Body>
@@ -83,7 +83,7 @@ void fit_source_priors(const std::vector<SourceEvidence>& evidence, AbsenceAware
                               [&](const SourceEvidence& s) {
                                 return fixed + log_gamma(a + s.spurious) - (a + s.spurious) * std::log(b + s.images);
                               }) -
-             kSpuriousShapeRate * a - kSpuriousRateRate * b;
+             kSpuriousShapeRate * a - kSpuriousMeanRate * a / b;
     };
     double shape = p.spurious_shape, mean = shape / p.spurious_rate;
     raise(mean, 1e-4, 20.0, [&](double x) { return log_evidence(shape, shape / x); });
@@ -189,7 +189,7 @@ double global_bound(const AbsenceAwareBeliefs& beliefs) {
     bound -= divergence_from_flat(beliefs.spurious_weight, beliefs.log_spurious_level);
   }
   bound -= kRecallStrengthRate * (p.recall_a + p.recall_b);
-  bound -= kSpuriousShapeRate * p.spurious_shape + kSpuriousRateRate * p.spurious_rate;
+  bound -= kSpuriousShapeRate * p.spurious_shape + kSpuriousMeanRate * p.spurious_shape / p.spurious_rate;
   return bound;
 }
 
