@@ -67,7 +67,7 @@ def _predictions(given, crowd):
         given = _arrays(given, crowd)
     missing = [name for name in ("image", "boxes", "scores") if name not in given]
     if missing or not ("class_probs" in given or "labels" in given):
-        raise DataError("predictions: expected image, boxes, scores and class_probs or labels, found " + ", ".join(given))
+        raise DataError("predictions: expected image, boxes, scores and class_probs or labels, found " + ", ".join(map(str, given)))
     scores = inputs.numbers(given["scores"], "scores")
     image = inputs.array(given["image"], "image")
     if image.ndim != 1:
@@ -77,14 +77,21 @@ def _predictions(given, crowd):
         probs = inputs.numbers(given["class_probs"], "class_probs")
     else:
         probs = class_vectors(inputs.array(given["labels"], "labels"), scores, crowd)
-    return _core.Predictions.from_arrays(crowd._core, image, inputs.numbers(given["boxes"], "boxes"), scores, probs)
+    boxes, kept, probs = inputs.usable(given["boxes"], scores, probs)
+    if len(kept) != len(image) and len(image) == len(scores):
+        extent = inputs.numbers(given["boxes"], "boxes")
+        extent = np.minimum(extent[:, 2] - extent[:, 0], extent[:, 3] - extent[:, 1])
+        image = image[extent >= 1e-6]
+    return _core.Predictions.from_arrays(crowd._core, image, boxes, kept, probs)
 
 
 def _prior(given):
     if given is None:
         return None
+    if isinstance(given, Result):
+        given = given.annotators
     if isinstance(given, Annotators):
-        return given._core
+        return _core.as_from_file(given._core)
     if inputs.path(given) is not None:
         return _core.read_annotators(inputs.path(given))
     raise DataError(f"prior: expected a file or the annotators of a result, found {type(given).__name__}")
@@ -126,6 +133,9 @@ def aggregate(labels, method="bdc", predictions=None, prior=None, threads=0, pro
     (1, 4)
     """
     crowd = Crowd.of(labels)
+    if not isinstance(method, str):
+        raise DataError(f"method: expected one of {', '.join(methods())}, found {method!r}")
+    threads = inputs.threads(threads)
     bar = _Bar(method) if progress is True else None
     try:
         fitted = _core.fit(crowd._core, method, inputs.option_values(options), _predictions(predictions, crowd),

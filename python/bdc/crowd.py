@@ -1,4 +1,9 @@
 """Labels of many annotators."""
+import contextlib
+import hashlib
+import html
+import re
+
 import numpy as np
 
 from . import _core, inputs, objects
@@ -17,11 +22,16 @@ TITLES = {
     "height": ("image_height",),
 }
 OPTIONAL = ("width", "height")
+# Options of `read` that are texts or paths.
+TEXTS = ("format", "sizes", "image_folder", "class_names", "annotator", "annotator_from", "annotator_key", "split", "columns")
 
 
-def _columns(table, chosen):
-    """The table's titles of the columns that we know."""
-    titles = [str(title) for title in (table.columns if hasattr(table, "columns") else table.keys())]
+def _columns(table, chosen, roles=None):
+    """The table's titles of the columns that we know; those of `roles` must be there."""
+    titles = {str(title): title for title in (table.columns if hasattr(table, "columns") else table.keys())}
+    if not hasattr(chosen, "items"):
+        raise DataError(f"columns: expected {{name: title}}, found {type(chosen).__name__}")
+    chosen = {role: str(title) for role, title in chosen.items()}
     for role, title in chosen.items():
         if role not in TITLES:
             raise DataError(f"columns: unknown name {role!r}; known: {', '.join(TITLES)}")
@@ -29,22 +39,24 @@ def _columns(table, chosen):
             raise DataError(f"columns: there is no column {title!r}; the table has {', '.join(titles)}")
     found = dict(chosen)
     for role, names in TITLES.items():
-        if role in found:
+        if role in found or (roles is not None and role not in roles):
             continue
         there = [name for name in names if name in titles]
         if len(there) > 1:
             raise DataError(f"{' and '.join(there)} may both be the {role}; say which: columns={{{role!r}: {there[0]!r}}}")
         if there:
             found[role] = there[0]
-        elif role not in OPTIONAL:
+        elif role not in OPTIONAL if roles is None else role in roles:
             raise DataError(f"there is no column for the {role} (looked for {', '.join(names)}); the table has "
                             f"{', '.join(titles)}. Say which: columns={{{role!r}: ...}}")
-    return found
+    return {role: titles[title] for role, title in found.items()}
 
 
 def _column(table, title):
     """A column as it is, without a copy where numpy can look at it."""
     column = table[title]
+    if hasattr(column, "columns"):
+        raise DataError(f"column {title} stands twice in the table")
     if type(column).__module__.startswith("pandas"):
         kind = str(column.dtype)
         if kind == "category" or not isinstance(column.dtype, np.dtype):
@@ -54,7 +66,58 @@ def _column(table, title):
         out = np.empty(len(column), dtype=object)
         out[:] = column
         return out
-    return inputs.array(column, f"column {title}")
+    out = inputs.array(column, f"column {title}")
+    if out.ndim != 1:
+        raise DataError(f"column {title}: expected one value per row, found {type(column).__name__}")
+    return out
+
+
+def _without_boxes(raw):
+    """Rows in which all four corners are missing: somebody looked at an image and drew nothing."""
+    missing = np.ones(len(raw["image"]), bool)
+    for side in ("x1", "y1", "x2", "y2"):
+        column = raw[side]
+        if column.dtype == object:
+            missing &= np.array([value is None or value != value for value in column.tolist()], bool)
+        else:
+            missing &= np.isnan(column) if column.dtype.kind == "f" else False
+        if not missing.any():
+            break
+    return missing
+
+
+def _pairs(seen):
+    """Images and annotators of who looked at what: a table with these columns, or pairs."""
+    if hasattr(seen, "columns") or hasattr(seen, "keys"):
+        titles = _columns(seen, {}, ("image", "annotator"))
+        columns = [_column(seen, titles[role]) for role in ("image", "annotator")]
+        if len(columns[0]) != len(columns[1]):
+            raise DataError("seen: the columns differ in length")
+        return [column.tolist() for column in columns]
+    images, annotators = [], []
+    for n, pair in enumerate(seen):
+        if isinstance(pair, (str, bytes)) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise DataError(f"seen[{n}]: expected a pair of an image and an annotator, found {pair!r}")
+        images.append(inputs.plain(pair[0]))
+        annotators.append(inputs.plain(pair[1]))
+    return images, annotators
+
+
+def _numbered(column, title, more):
+    """Numbers of a column's ids and of further ones, and all ids."""
+    codes, ids = _core.factorize(column, title)
+    if not more:
+        return codes, np.empty(0, np.int32), ids
+    known = np.empty(len(ids) + len(more), dtype=object)
+    known[:len(ids)], known[len(ids):] = ids, more
+    all_codes, ids = _core.factorize(known, f"{title} and seen")
+    return codes, np.asarray(all_codes)[len(known) - len(more):], ids
+
+
+def _require_names(ids, title):
+    for name in ids:
+        if name == "":
+            raise DataError(f"column {title}: an id is empty")
 
 
 def _sizes(image, ids, widths, heights, given):
@@ -70,10 +133,38 @@ def _sizes(image, ids, widths, heights, given):
             raise DataError(f"row {wrong[0]}: image {ids[image[wrong[0]]]!r} has another {name} in another row")
     if given is not None:
         place = {name: n for n, name in enumerate(ids)}
+        if not hasattr(given, "items"):
+            raise DataError(f"sizes: expected {{image: (width, height)}}, found {type(given).__name__}")
         for name, size in given.items():
+            if not isinstance(size, (list, tuple, np.ndarray)) or len(size) != 2:
+                raise DataError(f"sizes[{name!r}]: expected a width and a height, found {size!r}")
             if name in place:
-                out[place[name]] = size
+                out[place[name]] = inputs.numbers(size, f"sizes[{name!r}]")
     return np.empty((0, 2)) if np.isnan(out).all() else out
+
+
+def reading_options(options):
+    """Options of the readers as the library takes them."""
+    out = {}
+    for name, value in options.items():
+        if name == "columns" and hasattr(value, "items"):
+            value = ",".join(f"{role}={title}" for role, title in value.items())
+        elif name in TEXTS and value is not None:
+            value = inputs.path_of(value, name)
+        out[name] = value
+    return out
+
+
+@contextlib.contextmanager
+def python_words():
+    """Messages name the program's options; here they are arguments."""
+    try:
+        yield
+    except DataError as error:
+        def argument(match):
+            return match[1].replace("-", "_") + "="
+        raise DataError(re.sub(r"--(format|sizes|image-folder|class-names|annotator-from|annotator-key|annotator|split|columns|"
+                               r"voc-one-based|shapes-to-boxes)\b", argument, str(error))) from None
 
 
 class Crowd:
@@ -91,6 +182,8 @@ class Crowd:
     """
 
     def __init__(self, core):
+        if not isinstance(core, _core.Crowd):
+            raise DataError(f"expected Crowd.read, from_table, from_coco, from_detections or of; found Crowd({type(core).__name__})")
         self._core = core
 
     @classmethod
@@ -101,51 +194,56 @@ class Crowd:
         annotator_key, split, columns, voc_one_based, shapes_to_boxes. What was taken where files leave a choice is in
         `notes`.
         """
-        options = {name: inputs.path(value) or value for name, value in options.items()}
-        return cls(_core.read([each for path in paths for each in inputs.paths(path)], options))
+        files = [each for path in paths for each in inputs.paths(path)]
+        with python_words():
+            return cls(_core.read(files, reading_options(options)))
 
     @classmethod
     def from_table(cls, table, columns=None, sizes=None, seen=None, classes=None):
         """A pandas DataFrame or a dict of columns, one row per box: image, annotator, label, x1, y1, x2, y2.
 
         columns: the table's own titles, {"image": "photo", ...}; common ones are found. sizes: {image: (width,
-        height)}; or columns image_width and image_height. seen: pairs (image, annotator) of who looked at what, also
-        where nothing was drawn; without it somebody has seen the images in which they drew. classes: all classes in the
-        order wanted; without it those of the table in the order in which they appear.
+        height)}; or columns image_width and image_height. seen: pairs (image, annotator), or a table of these columns,
+        of who looked at what, also where nothing was drawn; rows without any corner say the same. Without either,
+        somebody has seen the images in which they drew. classes: all classes in the order wanted; without it those of
+        the table in the order in which they appear.
         """
         if not (hasattr(table, "columns") or hasattr(table, "keys")):
             raise DataError(f"expected a table or a dict of columns, found {type(table).__name__}")
-        titles = _columns(table, dict(columns or {}))
+        titles = _columns(table, columns or {})
         raw = {role: _column(table, title) for role, title in titles.items()}
         lengths = {titles[role]: len(values) for role, values in raw.items()}
         if len(set(lengths.values())) > 1:
             raise DataError("the columns differ in length: " + ", ".join(f"{t} {n}" for t, n in lengths.items()))
         if not len(raw["image"]):
             raise DataError("the table has no rows; there is nothing to aggregate")
-        image, image_ids = _core.factorize(raw["image"], titles["image"])
-        annotator, annotator_ids = _core.factorize(raw["annotator"], titles["annotator"])
+        looked = _pairs(seen) if seen is not None else ([], [])
+        blank = _without_boxes(raw)
+        notes = []
+        if blank.any():
+            looked = [more + raw[role].tolist() for more, role in zip(looked, ("image", "annotator"))]
+            raw = {role: column[~blank] for role, column in raw.items()}
+            notes.append(f"{int(blank.sum())} rows have no corners: the annotator looked at the image and drew nothing")
+        image, seen_image, image_ids = _numbered(raw["image"], titles["image"], looked[0])
+        annotator, seen_annotator, annotator_ids = _numbered(raw["annotator"], titles["annotator"], looked[1])
         label, class_ids = _core.factorize(raw["label"], titles["label"])
+        for ids, role in ((image_ids, "image"), (annotator_ids, "annotator"), (class_ids, "label")):
+            _require_names(ids, titles[role])
         if classes is not None:
             order = list(classes)
+            if len({str(name) for name in order}) < len(order):
+                raise DataError("classes: a name stands there twice")
             unknown = [name for name in class_ids if name not in order]
             if unknown:
                 raise DataError(f"column {titles['label']}: {unknown[0]!r} is none of the classes given")
             label = np.array([order.index(name) for name in class_ids], np.int32)[label]
             class_ids = order
-        assigned = None
-        if seen is not None:
-            places = {name: n for n, name in enumerate(image_ids)}, {name: n for n, name in enumerate(annotator_ids)}
-            rows = [[], []]
-            for pair in seen:
-                for side, ids in ((0, image_ids), (1, annotator_ids)):
-                    number = places[side].setdefault(pair[side], len(ids))
-                    if number == len(ids):
-                        ids.append(pair[side])
-                    rows[side].append(number)
-            assigned = np.array(rows[0], np.int32), np.array(rows[1], np.int32)
+        assigned = (seen_image, seen_annotator) if seen is not None or blank.any() else None
         corners = [inputs.numbers(raw[side], titles[side]) for side in ("x1", "y1", "x2", "y2")]
-        return cls(_core.from_arrays(image_ids, annotator_ids, class_ids, image, annotator, label, corners,
-                                     _sizes(image, image_ids, raw.get("width"), raw.get("height"), sizes), assigned))
+        core = _core.from_arrays(image_ids, annotator_ids, class_ids, image, annotator, label, corners,
+                                 _sizes(image, image_ids, raw.get("width"), raw.get("height"), sizes), assigned)
+        core.notes = notes
+        return cls(core)
 
     @classmethod
     def from_coco(cls, given, **options):
@@ -187,7 +285,8 @@ class Crowd:
         taken for a table."""
         if isinstance(labels, cls):
             return labels
-        if inputs.path(labels) is not None:
+        if inputs.path(labels) is not None or (isinstance(labels, (list, tuple)) and labels
+                                               and all(inputs.path(each) is not None for each in labels)):
             return cls.read(labels)
         if objects.is_coco(objects.coco_dict(labels)):
             return cls.from_coco(labels)
@@ -206,7 +305,7 @@ class Crowd:
 
     def write(self, path, format=""):
         """Writes the labels; returns what the format cannot hold, a line each. Default format: by the extension."""
-        return _core.Crowd.write(self._core, inputs.path(path), format)
+        return _core.Crowd.write(self._core, inputs.path_of(path), format).splitlines()
 
     def index_of(self, image):
         """The number of an image, by its id or file name."""
@@ -217,8 +316,9 @@ class Crowd:
                     self._index[name] = n
             for n, name in enumerate(self._core.image_ids):
                 self._index[name] = n
-        if isinstance(image, np.generic):
-            image = image.item()
+        image = inputs.plain(image)
+        if not isinstance(image, (str, int)):
+            raise DataError(f"expected the id or file name of an image, found {type(image).__name__}")
         if image not in self._index:
             raise DataError(f"there is no image {image!r}")
         return self._index[image]
@@ -227,6 +327,20 @@ class Crowd:
         """Width and height, 0 where they are not known."""
         n = self.index_of(image)
         return int(self._core.image_width[n]), int(self._core.image_height[n])
+
+    @property
+    def digest(self):
+        """A text that two crowds share when their ids, classes and boxes are the same in the same order."""
+        if not hasattr(self, "_digest"):
+            c = self._core
+            h = hashlib.blake2b(repr((c.image_ids, c.class_ids, c.class_names, c.annotator_ids)).encode(), digest_size=16)
+            for values in (c.boxes, c.image, c.label, c.annotator, c.assigned_image, c.assigned_annotator):
+                h.update(np.ascontiguousarray(values))
+            self._digest = h.hexdigest()
+        return self._digest
+
+    def __reduce__(self):
+        return Crowd, (self._core,)
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -238,6 +352,9 @@ class Crowd:
 
     def __len__(self):
         return self._core.num_annotations
+
+    def _repr_html_(self):
+        return f"<p>{html.escape(repr(self))}</p>"
 
     def __repr__(self):
         def many(n, one, more=None):

@@ -1,4 +1,7 @@
 """BDC beside a training loop of your own."""
+import base64
+import hashlib
+
 import numpy as np
 
 from . import _core, inputs
@@ -6,7 +9,7 @@ from ._core import DataError
 from .aggregation import class_vectors
 from .crowd import Crowd
 from .objects import detections_of, is_detections
-from .result import Annotators, Targets
+from .result import Annotators, ImageTargets, Targets
 
 
 class Learner:
@@ -19,14 +22,16 @@ class Learner:
                 ...                                                            # a step on targets
             learner.finish_epoch()
 
-    An image may come once per epoch. Until the detector has something to say, train on `without_detector()`.
+    An image may come once per epoch; a second time is an error. Until the detector has something to say, train on `without_detector()`.
     `state_dict` holds everything, a half-done epoch included: a resumed run has the same bits.
     """
 
     def __init__(self, labels, method="bdc", threads=0, **options):
         self.crowd, self.method = Crowd.of(labels), method
         self._options, self._alone = inputs.option_values(options), None
-        self._core = _core.Learner(self.crowd._core, method, self._options, threads)
+        self._threads = inputs.threads(threads)
+        self._core = _core.Learner(self.crowd._core, method, self._options, self._threads)
+        self._seen = np.zeros(self.crowd.num_images, bool)
 
     def without_detector(self):
         """The consensus of the annotations alone, of all images."""
@@ -53,12 +58,17 @@ class Learner:
             if labels is None:
                 raise DataError("observe: expected class_probs or labels")
             class_probs = class_vectors(inputs.array(labels, "labels"), scores, self.crowd)
-        core = self._core.observe(self.crowd.index_of(image), inputs.numbers(boxes, "boxes"), scores,
-                                  inputs.numbers(class_probs, "class_probs"))
-        return Targets(core, self.crowd)
+        n = self.crowd.index_of(image)
+        if self._seen[n]:
+            raise DataError(f"image {inputs.plain(image)!r} was observed in this epoch already; finish_epoch ends an epoch")
+        boxes, scores, class_probs = inputs.usable(boxes, scores, class_probs)
+        core = self._core.observe(n, boxes, scores, class_probs)
+        self._seen[n] = True
+        return ImageTargets(core, self.crowd, n)
 
     def finish_epoch(self):
         """Beliefs from what the epoch's images have taught. Returns the lower bound, 0 for methods without one."""
+        self._seen[:] = False
         return self._core.finish_epoch()
 
     @property
@@ -69,14 +79,38 @@ class Learner:
         return Annotators(core)
 
     def state_dict(self):
-        """For torch.save or pickle."""
-        return {"bdc_learner": 1, "method": self.method, "options": dict(self._options), "state": self._core.save()}
+        """For torch.save or pickle: texts and numbers only."""
+        state = self._core.save()
+        return {"bdc_learner": 1, "method": self.method, "options": dict(self._options), "crowd": self.crowd.digest,
+                "state": base64.b64encode(state).decode(), "sum": hashlib.blake2b(state, digest_size=16).hexdigest(),
+                "seen": np.nonzero(self._seen)[0].tolist()}
 
     def load_state_dict(self, state):
         """Goes on where a learner of the same method, options and crowd was."""
-        if not isinstance(state, dict) or state.get("bdc_learner") != 1:
+        keys = ("method", "options", "crowd", "state", "sum", "seen")
+        if not isinstance(state, dict) or state.get("bdc_learner") != 1 or any(key not in state for key in keys):
             raise DataError("expected the state of a bdc.Learner")
         if (state["method"], state["options"]) != (self.method, self._options):
             raise DataError(f"the state is of the method '{state['method']}' with the options {state['options']}; this "
                             f"learner is '{self.method}' with {self._options}")
-        self._core.load(state["state"])
+        if state["crowd"] != self.crowd.digest:
+            raise DataError("the state is of a learner on another crowd: its ids, classes or boxes, or their order, differ")
+        try:
+            bytes_ = base64.b64decode(state["state"], validate=True)
+            seen = np.zeros(self.crowd.num_images, bool)
+            seen[np.asarray(state["seen"], np.int64)] = True
+        except (TypeError, ValueError, IndexError):
+            raise DataError("the state of the bdc.Learner is damaged") from None
+        if hashlib.blake2b(bytes_, digest_size=16).hexdigest() != state["sum"]:
+            raise DataError("the state of the bdc.Learner is damaged")
+        self._core.load(bytes_)
+        self._seen = seen
+
+    def __reduce__(self):
+        return _learner_again, (self.crowd, self.method, self._threads, self._options, self.state_dict())
+
+
+def _learner_again(crowd, method, threads, options, state):
+    learner = Learner(crowd, method, threads, **options)
+    learner.load_state_dict(state)
+    return learner

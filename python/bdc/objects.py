@@ -23,10 +23,16 @@ def coco_dict(value):
     return inner if isinstance(inner, dict) else value
 
 
+def _plain(value):
+    if isinstance(value, bytes):  # pycocotools' run lengths
+        return value.decode("ascii")
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value.tolist()
+
+
 def json_text(value, name):
     """JSON of dicts and lists, with numpy's numbers and arrays in them."""
     try:
-        return json.dumps(value, default=lambda v: v.item() if hasattr(v, "item") and getattr(v, "ndim", 0) == 0 else v.tolist())
+        return json.dumps(value, default=_plain)
     except (TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{name}: {error}") from None
 
@@ -58,6 +64,8 @@ def with_annotator(document, annotator):
     if not is_coco(document):
         raise DataError(f"{annotator}: expected COCO's dict with images and annotations, found {type(document).__name__}")
     for n, annotation in enumerate(document["annotations"]):
+        if not isinstance(annotation, dict):
+            raise DataError(f"{annotator}: annotations[{n}]: expected a dict, found {type(annotation).__name__}")
         if annotation.get("annotator_id", annotator) != annotator:
             raise DataError(f"{annotator}: annotations[{n}] is of the annotator {annotation['annotator_id']!r}")
     seen = [{"image_id": image.get("id"), "annotator_id": annotator} for image in document["images"]]
@@ -76,7 +84,11 @@ def detections_of(found, classes, size):
     height of the image, of which FiftyOne's boxes are shares.
     """
     if hasattr(found, "xyxy"):
-        boxes = np.asarray(inputs.array(found.xyxy, "xyxy"), dtype=float).reshape(-1, 4)
+        boxes = inputs.numbers(found.xyxy, "xyxy")
+        if boxes.size == 0:
+            boxes = boxes.reshape(0, 4)
+        if boxes.ndim != 2 or boxes.shape[1] != 4:
+            raise DataError(f"xyxy: expected rows of four numbers, found the shape {boxes.shape}")
         names = (getattr(found, "data", None) or {}).get("class_name")
         if names is None:
             if found.class_id is None:
@@ -87,6 +99,8 @@ def detections_of(found, classes, size):
             if len(ids) and (ids.min() < 0 or ids.max() >= len(classes)):
                 raise DataError(f"class_id: expected numbers from 0 to {len(classes) - 1}")
             names = [classes[n] for n in ids]
+        if len(names) != len(boxes):
+            raise DataError(f"detections: {len(boxes)} boxes with {len(names)} classes")
         return boxes, found.confidence, [str(name) for name in names]
     width, height = size if size is not None else (0, 0)
     rows = list(found.detections)

@@ -31,6 +31,13 @@ class Targets:
     def __len__(self):
         return len(self._core)
 
+    @property
+    def image_ids(self):
+        """The id of each object's image."""
+        ids = np.empty(self.crowd.num_images, dtype=object)
+        ids[:] = self.crowd.image_ids
+        return ids[self.image]
+
     def rows_of(self, image):
         """The rows of one image, by its id or file name."""
         n = self.crowd.index_of(image)
@@ -38,11 +45,14 @@ class Targets:
 
     def strong(self, min_existence=0.0, min_score=0.0):
         """Only objects with at least these values."""
+        _share(min_existence, "min_existence")
+        _share(min_score, "min_score")
         return Targets(_core.strong_targets(self._core, min_existence, min_score), self.crowd)
 
     def hard(self, min_existence=0.5):
         """Plain labels for a trainer that knows neither soft classes nor weights: {image: (boxes, labels)}, with
         images that have no object. Methods without existence give all their objects."""
+        _share(min_existence, "min_existence")
         kept = self.strong(min_existence) if self.existence is not None else self
         begin, boxes, labels = kept._core.begin, kept.boxes, kept.label
         return {image: (boxes[begin[n]:begin[n + 1]], labels[begin[n]:begin[n + 1]])
@@ -50,24 +60,56 @@ class Targets:
 
     def to_coco(self, path):
         """COCO's JSON with class_probs, weight, existence and box_std: what `bdc-host aggregate -o` writes."""
-        _core.write_consensus(self._core, self.crowd._core, inputs.path(path), "coco")
+        _core.write_consensus(self._core, self.crowd._core, inputs.path_of(path), "coco")
 
     def write(self, path, format):
         """For a labelling program: cvat, label-studio, yolo, voc, ... Returns what the format cannot hold."""
-        return _core.write_consensus(self._core, self.crowd._core, inputs.path(path), format)
+        return _core.write_consensus(self._core, self.crowd._core, inputs.path_of(path), format).splitlines()
 
     def to_table(self):
         """A pandas DataFrame where pandas is there, else a dict of columns."""
-        names = np.array(self.crowd.class_names, dtype=object)
-        ids = np.empty(self.crowd.num_images, dtype=object)
-        ids[:] = self.crowd.image_ids
-        out = {"image": ids[self.image], "label": names[self.label]}
+        names = np.empty(self.crowd.num_classes, dtype=object)  # an id that is its own name stays what it was
+        names[:] = [id if str(id) == name else name for id, name in zip(self.crowd.class_ids, self.crowd.class_names)]
+        out = {"image": self.image_ids, "label": names[self.label]}
         for n, side in enumerate(("x1", "y1", "x2", "y2")):
             out[side] = self.boxes[:, n]
         for name in ("score", "weight", "existence", "located"):
             if getattr(self, name) is not None:
                 out[name] = getattr(self, name)
         return as_table(out)
+
+
+class ImageTargets(Targets):
+    """Targets of one image, as `Learner.observe` gives them."""
+
+    def __init__(self, core, crowd, number):
+        super().__init__(core, crowd)
+        self._number = number
+
+    image = property(lambda self: np.full(len(self), self._number, np.int32))
+
+    def rows_of(self, image):
+        if self.crowd.index_of(image) != self._number:
+            raise DataError(f"these targets are of the image {self.crowd.image_ids[self._number]!r} alone")
+        return slice(0, len(self))
+
+    def strong(self, min_existence=0.0, min_score=0.0):
+        return ImageTargets(super().strong(min_existence, min_score)._core, self.crowd, self._number)
+
+    def hard(self, min_existence=0.5):
+        kept = self.strong(min_existence) if self.existence is not None else self
+        return {self.crowd.image_ids[self._number]: (kept.boxes, kept.label)}
+
+    def to_coco(self, path):
+        self.write(path, "coco")
+
+    def write(self, path, format):
+        raise DataError("targets of one image are not written; bdc.aggregate makes a consensus of all")
+
+
+def _share(value, name):
+    if not isinstance(value, (int, float, np.number)) or not 0 <= value <= 1:
+        raise DataError(f"{name}: expected a number from 0 to 1, found {value!r}")
 
 
 def as_table(columns):
@@ -87,6 +129,16 @@ class Result(Targets):
         self.rounds, self.converged, self.bound = fitted.rounds, fitted.converged, list(fitted.bound)
         self._posteriors = fitted.posteriors
 
+    def __getstate__(self):
+        state = dict(self.__dict__)
+        state["_posteriors"] = None if self._posteriors is None else self._posteriors.text()
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if self._posteriors is not None:
+            self._posteriors = _core.parse_annotators(self._posteriors)
+
     @property
     def annotators(self):
         """What was learnt of each annotator."""
@@ -100,6 +152,10 @@ class Result(Targets):
     def _repr_html_(self):
         learnt = Annotators(self._posteriors)._repr_html_() if self._posteriors is not None else ""
         return f"<p>{html.escape(repr(self))}</p>{learnt}"
+
+
+def _annotators_again(text):
+    return Annotators(_core.parse_annotators(text))
 
 
 class Annotators:
@@ -121,20 +177,22 @@ class Annotators:
         return len(self._core)
 
     def _number(self, who):
-        if isinstance(who, str) or who in self.ids:
-            for names in (self.ids, self.names):
-                if who in names:
-                    return names.index(who)
-            raise DataError(f"there is no annotator {who!r}")
-        return range(len(self))[who]
+        who = inputs.plain(who)
+        for names in (self.ids, self.names):
+            if who in names:
+                return names.index(who)
+        if isinstance(who, int) and not any(isinstance(id, int) for id in self.ids) and -len(self) <= who < len(self):
+            return range(len(self))[who]
+        raise DataError(f"there is no annotator {who!r}")
 
     def confusion(self, who):
-        """How an annotator (id, name or number) gives classes: rows are true classes, columns those given."""
+        """How an annotator gives classes: rows are true classes, columns those given. who: an id or a name; a number
+        from 0 where ids are texts."""
         return self._core.confusion(self._number(who))
 
     def save(self, path):
         """Writes the file that `prior` and `bdc-host annotators` take."""
-        self._core.write(inputs.path(path))
+        self._core.write(inputs.path_of(path))
 
     def to_table(self):
         """A pandas DataFrame where pandas is there, else a dict of columns."""
@@ -142,6 +200,9 @@ class Annotators:
         for name, figure in self.figures.items():
             out.update({name: figure["mean"], name + "_low": figure["low"], name + "_high": figure["high"]})
         return as_table(out)
+
+    def __reduce__(self):
+        return _annotators_again, (self._core.text(),)
 
     def _rows(self):
         """Names and texts of the main figures, the best first, those not known last."""

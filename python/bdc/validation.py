@@ -2,6 +2,7 @@
 import json
 
 from . import _core, inputs
+from .crowd import python_words, reading_options
 
 
 class Validation(dict):
@@ -17,5 +18,6 @@ class Validation(dict):
 
 def validate(*paths, **options):
     """Reads files leniently and tells every kind of problem. Options as in `Crowd.read`."""
-    text, fields = _core.validate([each for path in paths for each in inputs.paths(path)], options)
+    with python_words():
+        text, fields = _core.validate([each for path in paths for each in inputs.paths(path)], reading_options(options))
     return Validation(text, json.loads(fields))

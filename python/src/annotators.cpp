@@ -114,6 +114,22 @@ void add_annotators(py::module_& m) {
         write_annotator_posteriors(out, p);
         return out.str();
       });
+  // What the file of these annotators would be read as: a prior from memory has the bits of one from a file.
+  m.def(
+      "as_from_file",
+      [](const P& p) {
+        std::stringstream text;
+        write_annotator_posteriors(text, p);
+        return std::make_shared<P>(read_annotator_posteriors(text, "prior"));
+      },
+      py::arg("annotators"));
+  m.def(
+      "parse_annotators",
+      [](const std::string& text) {
+        std::istringstream in(text);
+        return std::make_shared<P>(read_annotator_posteriors(in, "annotators"));
+      },
+      py::arg("text"));
   m.def(
       "read_annotators", [](const std::string& path) { return std::make_shared<P>(read_annotator_posteriors(path)); },
       py::arg("path"));

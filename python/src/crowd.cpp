@@ -8,6 +8,7 @@
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/validate.h"
 #include "module.h"
+#include "pickling.h"
 
 namespace bdc::python {
 namespace {
@@ -42,6 +43,59 @@ py::list texts(const std::vector<Record>& records, std::string Record::*text) {
   py::list out;
   for (const Record& record : records) out.append(py::str(record.*text));
   return out;
+}
+
+template <class Record>
+py::list records(const std::vector<Record>& list, std::string Record::*text) {
+  py::list out;
+  for (const Record& record : list) out.append(py::make_tuple(to_python(record.id), record.*text));
+  return out;
+}
+
+template <class Record>
+std::vector<Record> records_of(const py::handle& list, std::string Record::*text) {
+  std::vector<Record> out;
+  for (const auto& row : list) {
+    const auto pair = row.cast<py::tuple>();
+    out.emplace_back();
+    out.back().id = to_id(pair[0]);
+    out.back().*text = pair[1].cast<std::string>();
+  }
+  return out;
+}
+
+py::tuple to_pickle(const Crowd& c) {
+  const CrowdData& d = c.data;
+  std::vector<int> sizes;
+  for (const ImageRecord& image : d.images) sizes.insert(sizes.end(), {image.width, image.height});
+  return py::make_tuple(BDC_VERSION, records(d.images, &ImageRecord::file), to_bytes(sizes),
+                        records(d.classes, &ClassRecord::name), records(d.annotators, &AnnotatorRecord::name),
+                        to_bytes(d.annotations), to_bytes(d.assignments), d.assignments_known, to_bytes(d.truth),
+                        d.has_truth, to_bytes(d.truth_covers), c.notes);
+}
+
+std::shared_ptr<Crowd> from_pickle(const py::tuple& state) {
+  check_pickle(state, 12);
+  auto crowd = std::make_shared<Crowd>();
+  CrowdData& d = crowd->data;
+  d.images = records_of(state[1], &ImageRecord::file);
+  const auto sizes = from_bytes<int>(state[2]);
+  if (sizes.size() != 2 * d.images.size()) throw DataError("a damaged pickle");
+  for (std::size_t i = 0; i < d.images.size(); ++i) {
+    d.images[i].width = sizes[2 * i];
+    d.images[i].height = sizes[2 * i + 1];
+  }
+  d.classes = records_of(state[3], &ClassRecord::name);
+  d.annotators = records_of(state[4], &AnnotatorRecord::name);
+  d.annotations = from_bytes<Annotation>(state[5]);
+  d.assignments = from_bytes<Assignment>(state[6]);
+  d.assignments_known = state[7].cast<bool>();
+  d.truth = from_bytes<TruthBox>(state[8]);
+  d.has_truth = state[9].cast<bool>();
+  d.truth_covers = from_bytes<std::uint8_t>(state[10]);
+  crowd->notes = state[11].cast<std::vector<std::string>>();
+  d.finalize();
+  return crowd;
 }
 
 Crowd& of(const py::object& self) {
@@ -110,8 +164,8 @@ ReadOptions read_options(const py::dict& options) {
 }
 
 void add_crowd(py::module_& m) {
-  py::class_<Crowd, std::shared_ptr<Crowd>>(m, "Crowd")
-      .def_readwrite("notes", &Crowd::notes)
+  py::class_<Crowd, std::shared_ptr<Crowd>> crowd(m, "Crowd");
+  crowd.def_readwrite("notes", &Crowd::notes)
       .def_property_readonly("image_ids", [](const Crowd& c) { return ids(c.data.images); })
       .def_property_readonly("image_files", [](const Crowd& c) { return texts(c.data.images, &ImageRecord::file); })
       .def_property_readonly("image_width",
@@ -153,6 +207,7 @@ void add_crowd(py::module_& m) {
             return write_crowd(c.data, path, format).text();
           },
           py::arg("path"), py::arg("format") = "", py::call_guard<py::gil_scoped_release>());
+  crowd.def(py::pickle(&to_pickle, &from_pickle));
   m.def("read", &read, py::arg("paths"), py::arg("options") = py::dict());
   m.def("validate", &validated, py::arg("paths"), py::arg("options") = py::dict());
   m.def("formats", [] {

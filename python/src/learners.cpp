@@ -10,6 +10,7 @@
 #include "arrays.h"
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
+#include "bdc/base/parallel.h"
 #include "bdc/base/text.h"
 #include "bdc/crowd/coco.h"
 #include "module.h"
@@ -49,6 +50,12 @@ std::unique_ptr<Learner> method_for(const std::string& name, const Given& option
   std::map<std::string, std::string> texts;
   for (const auto& [key, value] : options) texts[key] = option_text(value);
   return make_learner(name, texts);
+}
+
+/// Lets Ctrl-C through.
+void let_signals_through() {
+  const py::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
 /// Calls back, and lets Ctrl-C through.
@@ -103,6 +110,7 @@ std::shared_ptr<Fitted> fit(const Crowd& crowd, const std::string& method, const
   FitResult result;
   {
     const py::gil_scoped_release unlocked;
+    const InterruptionCheck check(let_signals_through);
     result = learner->fit(input);
   }
   out->targets = std::make_shared<Targets>(std::move(result.targets));
@@ -141,8 +149,9 @@ Detections checked(const Numbers& boxes, const Numbers& scores, const Numbers& p
                       shortest_decimal(score[n]));
     }
     const double* b = boxes.data() + 4 * n;
-    if (!Box{b[0], b[1], b[2], b[3]}.valid()) {
-      throw DataError("boxes[" + std::to_string(n) + "]: expected finite numbers with x1 < x2 and y1 < y2, found (" +
+    if (!Box{b[0], b[1], b[2], b[3]}.valid() || !(std::max({-b[0], -b[1], b[2], b[3]}) <= 1e9)) {
+      throw DataError("boxes[" + std::to_string(n) +
+                      "]: expected finite numbers of at most 1e9 with x1 < x2 and y1 < y2, found (" +
                       shortest_decimal(b[0]) + ", " + shortest_decimal(b[1]) + ", " + shortest_decimal(b[2]) + ", " +
                       shortest_decimal(b[3]) + ")");
     }
@@ -210,7 +219,9 @@ class OnlineLearner {
   OnlineLearner(std::shared_ptr<Crowd> crowd, const std::string& method, const Given& options, int threads)
       : crowd_(std::move(crowd)), learner_(learner_for(method, options)) {
     check_crowd_to_learn_from(crowd_->data);
+    if (threads < 0) throw py::value_error("threads: expected 0 or more, found " + std::to_string(threads));
     const py::gil_scoped_release unlocked;
+    const InterruptionCheck check(let_signals_through);
     learner_->begin(crowd_->data, threads);
   }
   [[nodiscard]] std::shared_ptr<Targets> without_detector() const {
@@ -279,7 +290,7 @@ void add_learners(py::module_& m) {
     return out;
   });
   py::class_<OnlineLearner>(m, "Learner")
-      .def(py::init<std::shared_ptr<Crowd>, const std::string&, const Given&, int>(), py::arg("crowd"),
+      .def(py::init<std::shared_ptr<Crowd>, const std::string&, const Given&, int>(), py::arg("crowd").none(false),
            py::arg("method"), py::arg("options"), py::arg("threads"))
       .def("without_detector", &OnlineLearner::without_detector)
       .def("observe", &OnlineLearner::observe, py::arg("image"), py::arg("boxes"), py::arg("scores"),

@@ -31,6 +31,14 @@ struct Judged {
   std::vector<std::string> classes;
 };
 
+CocoEvalOptions options_of(const std::vector<double>& ious, const std::vector<int>& max_detections, int threads) {
+  CocoEvalOptions options;
+  options.threads = threads;
+  if (!ious.empty()) options.iou_thresholds = ious;
+  if (!max_detections.empty()) options.max_detections = max_detections;
+  return options;
+}
+
 Judged evaluate(const Source& detections, const Source& truth_source, bool common_images,
                 const std::vector<double>& ious, const std::vector<int>& max_detections, int threads) {
   ReadReport report;
@@ -50,21 +58,17 @@ Judged evaluate(const Source& detections, const Source& truth_source, bool commo
   } else {
     scan_coco_results(detections.text, truth, reading, use);
   }
-  CocoEvalOptions options;
-  options.threads = threads;
-  if (!ious.empty()) options.iou_thresholds = ious;
-  if (!max_detections.empty()) options.max_detections = max_detections;
+  const CocoEvalOptions options = options_of(ious, max_detections, threads);
   return {coco_evaluate(found, coco_truth(truth, {}, &report.truth_xywh), truth.images.size(), truth.classes.size(),
                         options),
           class_names(truth)};
 }
 
-Judged evaluate_consensus(const Targets& targets, const Crowd& crowd, const std::string& truth, int threads) {
+Judged evaluate_consensus(const Targets& targets, const Crowd& crowd, const std::string& truth,
+                          const CocoEvalOptions& options) {
   CrowdData data = crowd.data;
   if (!truth.empty()) (void)attach_truth(data, truth);
   if (!data.has_truth) throw DataError("the labels have no truth; hand it over as the second argument");
-  CocoEvalOptions options;
-  options.threads = threads;
   const std::vector<char> covered(data.truth_covers.begin(), data.truth_covers.end());
   return {evaluate_targets(targets, data, options, covered), class_names(data)};
 }
@@ -108,10 +112,12 @@ void add_metrics(py::module_& m) {
       py::arg("common_images"), py::arg("ious"), py::arg("max_detections"), py::arg("threads"));
   m.def(
       "evaluate_consensus",
-      [](const Targets& targets, const Crowd& crowd, const std::string& truth, int threads) {
-        return to_python(evaluate_consensus(targets, crowd, truth, threads));
+      [](const Targets& targets, const Crowd& crowd, const std::string& truth, const std::vector<double>& ious,
+         const std::vector<int>& max_detections, int threads) {
+        return to_python(evaluate_consensus(targets, crowd, truth, options_of(ious, max_detections, threads)));
       },
-      py::arg("targets"), py::arg("crowd"), py::arg("truth"), py::arg("threads"));
+      py::arg("targets"), py::arg("crowd"), py::arg("truth"), py::arg("ious"), py::arg("max_detections"),
+      py::arg("threads"));
 }
 
 }  // namespace bdc::python

@@ -2,10 +2,13 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "arrays.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/consensus.h"
 #include "module.h"
+#include "pickling.h"
 
 namespace bdc::python {
 namespace {
@@ -31,6 +34,36 @@ py::array_t<std::int32_t> labels(const Targets& targets) {
   return out;
 }
 
+py::tuple to_pickle(const Targets& t) {
+  return py::make_tuple(BDC_VERSION, t.num_classes, to_bytes(t.box), to_bytes(t.class_probs), to_bytes(t.hard_label),
+                        to_bytes(t.weight), to_bytes(t.score), to_bytes(t.existence), to_bytes(t.located),
+                        to_bytes(t.box_std), to_bytes(t.begin));
+}
+
+std::shared_ptr<Targets> from_pickle(const py::tuple& state) {
+  check_pickle(state, 11);
+  auto t = std::make_shared<Targets>();
+  t->num_classes = state[1].cast<int>();
+  t->box = from_bytes<Box>(state[2]);
+  t->class_probs = from_bytes<double>(state[3]);
+  t->hard_label = from_bytes<std::int32_t>(state[4]);
+  t->weight = from_bytes<double>(state[5]);
+  t->score = from_bytes<double>(state[6]);
+  t->existence = from_bytes<double>(state[7]);
+  t->located = from_bytes<double>(state[8]);
+  t->box_std = from_bytes<std::array<double, 4>>(state[9]);
+  t->begin = from_bytes<std::size_t>(state[10]);
+  const std::size_t T = t->box.size(), J = static_cast<std::size_t>(t->num_classes);
+  const auto fits = [&](std::size_t size) { return size == 0 || size == T; };
+  const bool right = t->num_classes >= 0 && (t->class_probs.size() == T * J || t->class_probs.empty()) &&
+                     fits(t->hard_label.size()) && t->class_probs.size() + t->hard_label.size() >= T &&
+                     t->weight.size() == T && t->score.size() == T && fits(t->existence.size()) &&
+                     fits(t->located.size()) && fits(t->box_std.size()) && !t->begin.empty() && t->begin[0] == 0 &&
+                     t->begin.back() == T && std::is_sorted(t->begin.begin(), t->begin.end());
+  if (!right) throw DataError("a damaged pickle");
+  return t;
+}
+
 py::object optional_view(const py::object& self, std::vector<double> Targets::*which) {
   const auto& values = of(self).*which;
   if (values.empty() && !of(self).box.empty()) return py::none();
@@ -42,6 +75,7 @@ py::object optional_view(const py::object& self, std::vector<double> Targets::*w
 void add_targets(py::module_& m) {
   py::class_<Targets, std::shared_ptr<Targets>>(m, "Targets")
       .def("__len__", [](const Targets& t) { return t.box.size(); })
+      .def(py::pickle(&to_pickle, &from_pickle))
       .def_property_readonly("boxes", [](const py::object& t) { return view(of(t).box, t); })
       .def_property_readonly("class_probs",
                              [](const py::object& self) {

@@ -1,5 +1,6 @@
 """The Python package: the program's own bits, other people's tables, wrong input, resuming."""
 import ast
+import copy
 import doctest
 import importlib
 import inspect
@@ -189,6 +190,39 @@ class WrongInput(Quiet):
                 out[name] = change(list(out[name]))
         return out
 
+    def test_arguments(self):
+        crowd, truth = bdc.Crowd.from_table(table()), ObjectsOfOthers().coco()
+        result = bdc.aggregate(crowd)
+        for words, call in (
+                ("Crowd(NoneType)", lambda: bdc.Crowd(None)), ("Crowd(dict)", lambda: bdc.Crowd(table())),
+                ("stands there twice", lambda: bdc.Crowd.from_table(table(), classes=["cat", "dog", "cow", "cat"])),
+                ("sizes['img0.png']", lambda: bdc.Crowd.from_table(table(), sizes={"img0.png": 100})),
+                ("columns: expected", lambda: bdc.Crowd.from_table(table(), columns="image")),
+                ("threads", lambda: bdc.aggregate(crowd, threads=-1)), ("threads", lambda: bdc.Learner(crowd, threads=2.5)),
+                ("threads", lambda: bdc.evaluate(result, truth, threads=-1)), ("method", lambda: bdc.aggregate(crowd, None)),
+                ("ious", lambda: bdc.evaluate(result, truth, ious=[float("nan")])), ("ious", lambda: bdc.evaluate(result, truth, ious=2)),
+                ("max_detections", lambda: bdc.evaluate(result, truth, max_detections=0.5)),
+                ("min_existence", lambda: result.hard(float("nan"))), ("expected a path", lambda: result.to_coco(None)),
+                ("expected a path", lambda: result.annotators.save(3)), ("Crowd.from_table takes", lambda: bdc.Crowd.read(table())),
+                ("class_names: expected a path", lambda: bdc.Crowd.read(self.path("x"), class_names=["a"])),
+                ("xyxy", lambda: bdc.Crowd.from_detections({"x": {"a": types.SimpleNamespace(
+                    xyxy=np.ones((4, 5)), confidence=None, class_id=[0] * 4, data={})}}, ["cat"]))):
+            with self.subTest(words=words):
+                self.refuses(words, call)
+
+    def test_messages_speak_of_arguments(self):
+        with open(self.path("x.txt"), "w", encoding="utf-8") as file:
+            file.write("what is this")
+        with self.assertRaises(DataError) as caught:
+            bdc.Crowd.read(self.path("x.txt"))
+        self.assertNotIn("--", str(caught.exception))
+
+    def test_the_limits_of_an_evaluation_reach_a_consensus(self):
+        result, truth = bdc.aggregate(table()), self.path("truth.json")
+        crowd = bdc.Crowd.from_table({**table(), "annotator": ["t"] * len(table()["label"])})
+        crowd.write(truth, "coco")
+        self.assertNotEqual(bdc.evaluate(result, truth)["AP"], bdc.evaluate(result, truth, ious=[0.9])["AP"])
+
     def test_tables(self):
         def put(value):
             return lambda column: [value] + column[1:]
@@ -203,6 +237,9 @@ class WrongInput(Quiet):
             ("different ids", {"image": lambda c: np.array(c[:-1] + [3], object)}),
             ("differ in length", {"label": lambda c: c[:-1]}),
             ("expected an id", {"annotator": lambda c: np.array([0.5] * len(c))}),
+            ("not finite", {"x1": lambda c: np.ma.array(c, mask=[True] + [False] * (len(c) - 1))}),
+            ("one value per row", {"x1": lambda c: 5}),
+            ("an id is empty", {"annotator": put("")}),
         ]
         for words, columns in cases:
             with self.subTest(words=words, columns=list(columns)):
@@ -301,6 +338,120 @@ class Online(Quiet):
         one = types.SimpleNamespace(bounding_box=[0.1, 0.1, 0.1, 0.1], confidence=0.5, label="cat")
         for found in (vision, types.SimpleNamespace(detections=[one])):
             np.testing.assert_allclose(bdc.Learner(crowd).observe(image, found).boxes, arrays.boxes, rtol=1e-12)
+
+
+class OneImage(Quiet):
+    """What observe gives."""
+
+    def test_knows_its_image_and_is_not_written(self):
+        learner = bdc.Learner(table())
+        image = learner.crowd.image_ids[5]
+        targets = learner.observe(image)
+        self.assertGreater(len(targets), 0)
+        self.assertEqual(set(targets.image), {5})
+        self.assertEqual(set(targets.to_table()["image"]), {image})
+        self.assertEqual(targets.rows_of(image), slice(0, len(targets)))
+        self.assertEqual(list(targets.hard()), [image])
+        self.assertEqual(set(targets.strong(0.1).image), {5})
+        for call in (lambda: targets.rows_of(learner.crowd.image_ids[0]), lambda: targets.to_coco(self.path("x.json")),
+                     lambda: targets.write(self.path("x"), "cvat"), lambda: learner.observe(image)):
+            with self.assertRaises(DataError):
+                call()
+        other = bdc.Crowd.from_table(table(3))
+        with self.assertRaises(ValueError):
+            bdc._core.write_consensus(targets._core, other._core, self.path("x"), "cvat")
+
+    def test_boxes_that_clipping_left_without_area_say_nothing(self):
+        crowd = bdc.Crowd.from_table(table())
+        good = [[64, 48, 128, 96]], [0.5], [[1, 0, 0]]
+        more = [[64, 48, 128, 96], [5, 5, 5, 9], [0, 0, 1e-200, 1e-200]], [0.5, 0.9, 1.0000001], [[1, 0, 0]] * 3
+        image = crowd.image_ids[0]
+        one, two = (bdc.Learner(crowd).observe(image, *given) for given in (good, more))
+        np.testing.assert_array_equal(one.boxes, two.boxes)
+        arrays = [{"image": [image] * len(b), "boxes": b, "scores": [min(1, s) for s in scores], "class_probs": p}
+                  for b, scores, p in (good, more)]
+        np.testing.assert_array_equal(*(bdc.aggregate(crowd, predictions=a).boxes for a in arrays))
+        with self.assertRaises(DataError):
+            bdc.Learner(crowd).observe(image, [[0, 0, 1e200, 1e200]], [0.9], [[1, 0, 0]])
+
+    def test_states_of_other_crowds_and_damaged_ones_are_refused(self):
+        crowd = bdc.Crowd.from_table(table())
+        state = bdc.Learner(crowd).state_dict()
+        swapped = {name: list(reversed(column)) for name, column in table().items()}
+        damaged = dict(state, state=state["state"][:40] + ("A" if state["state"][40] != "A" else "B") + state["state"][41:])
+        for words, labels, given in (("another crowd", swapped, state), ("damaged", crowd, damaged),
+                                     ("expected the state", crowd, {"bdc_learner": 1}), ("damaged", crowd, dict(state, state=None))):
+            with self.subTest(words=words), self.assertRaises(DataError) as caught:
+                bdc.Learner(labels).load_state_dict(given)
+            self.assertIn(words, str(caught.exception))
+
+
+class Copies(Quiet):
+    def test_everything_can_be_pickled(self):
+        crowd = bdc.Crowd.from_table(table(), sizes={"img0.png": (640, 480)})
+        again = pickle.loads(pickle.dumps(crowd))
+        self.assertEqual(again.digest, crowd.digest)
+        self.assertEqual((again.image_ids, again.annotator_names, again.class_names), (crowd.image_ids, crowd.annotator_names, crowd.class_names))
+        np.testing.assert_array_equal(again.image_width, crowd.image_width)
+        result = bdc.aggregate(crowd)
+        copied = copy.deepcopy(result)
+        for name in ("boxes", "class_probs", "weight", "score", "existence", "located", "box_std", "image"):
+            np.testing.assert_array_equal(getattr(copied, name), getattr(result, name), name)
+        self.assertEqual(copied.annotators.names, result.annotators.names)
+        self.assertEqual(len(copy.deepcopy(bdc.BDC().fit(crowd)).targets_), len(result))
+        learner = bdc.Learner(crowd)
+        learner.observe(crowd.image_ids[0])
+        other = pickle.loads(pickle.dumps(learner))
+        for each in (learner, other):
+            each.finish_epoch()
+        self.assertEqual(learner.state_dict(), other.state_dict())
+        state = crowd._core.__getstate__()
+        for broken in (("9.9.9",) + state[1:], state[:-1], state[:5] + (b"x",) + state[6:]):
+            with self.assertRaises((DataError, RuntimeError)):
+                bdc._core.Crowd.__new__(bdc._core.Crowd).__setstate__(broken)
+
+    def test_a_prior_from_memory_is_that_from_a_file(self):
+        learnt = bdc.aggregate(table(seed=7)).annotators
+        learnt.save(self.path("learnt.json"))
+        one, two = bdc.aggregate(table(), prior=learnt), bdc.aggregate(table(), prior=self.path("learnt.json"))
+        np.testing.assert_array_equal(one.boxes, two.boxes)
+        np.testing.assert_array_equal(one.class_probs, two.class_probs)
+
+
+class WhoSawWhat(Quiet):
+    def test_tables_pairs_and_rows_without_a_box_say_the_same(self):
+        import pandas
+        boxes = {"image": ["a", "a", "b"], "annotator": ["x", "y", "x"], "label": ["cat"] * 3,
+                 "x1": [0, 1, 5], "y1": [0, 1, 5], "x2": [9, 9, 9], "y2": [9, 9, 9]}
+        pairs = [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("c", "x")]
+        seen = {"image": [p[0] for p in pairs], "annotator": [p[1] for p in pairs]}
+        whole = {name: list(column) for name, column in boxes.items()}
+        for image, annotator in pairs[3:]:
+            for name, value in (("image", image), ("annotator", annotator), ("label", None), ("x1", np.nan), ("y1", np.nan),
+                                ("x2", np.nan), ("y2", np.nan)):
+                whole[name].append(value)
+        crowds = [bdc.Crowd.from_table(boxes, seen=given) for given in (pairs, seen, pandas.DataFrame(seen))]
+        crowds += [bdc.Crowd.from_table(whole), bdc.Crowd.from_table(pandas.DataFrame(whole))]
+        for crowd in crowds:
+            self.assertEqual((crowd.image_ids, crowd.annotator_ids), (["a", "b", "c"], ["x", "y"]))
+            self.assertEqual(list(zip(crowd.assigned_image.tolist(), crowd.assigned_annotator.tolist())),
+                             [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)])
+        self.assertIn("2 rows have no corners", crowds[-1].notes[0])
+        for words, given in (("seen[0]: expected a pair", ["ax"]), ("different ids", [(1, "x")]), ("a value is missing", [(None, "x")]),
+                             ("seen[0]: expected a pair", [5]), ("no column for the annotator", {"image": ["a"]})):
+            with self.subTest(given=given), self.assertRaises(DataError) as caught:
+                bdc.Crowd.from_table(boxes, seen=given)
+            self.assertIn(words, str(caught.exception))
+
+    def test_persons_are_named_by_id_where_ids_are_numbers(self):
+        rows = table()
+        rows["annotator"] = [1 + int(name[1:]) for name in rows["annotator"]]
+        learnt = bdc.aggregate(rows).annotators
+        self.assertFalse(np.array_equal(learnt.confusion(1), learnt.confusion(4)))
+        np.testing.assert_array_equal(learnt.confusion(np.int64(1)), learnt.confusion("1"))
+        for wrong in (0, 5, None, 2.5, "nobody"):
+            with self.assertRaises(DataError):
+                learnt.confusion(wrong)
 
 
 class ObjectsOfOthers(Quiet):

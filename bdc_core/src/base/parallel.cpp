@@ -4,13 +4,40 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace bdc {
+namespace {
+
+thread_local InterruptionCheck* current_check = nullptr;
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+InterruptionCheck::InterruptionCheck(std::function<void()> check)
+    : check_(std::move(check)), outer_(std::exchange(current_check, this)) {}
+
+InterruptionCheck::~InterruptionCheck() {
+  current_check = outer_;
+}
+
+void InterruptionCheck::look() {
+  InterruptionCheck* here = current_check;
+  if (here == nullptr) return;
+  const double now = seconds();
+  if (now - here->last_ < 0.2) return;
+  here->last_ = now;
+  here->check_();
+}
 
 int default_threads() {
   cpu_set_t set;
@@ -26,7 +53,10 @@ void parallel_chunks(std::size_t n, std::size_t chunk_size, int threads,
   if (threads <= 0) threads = default_threads();
   const auto run = [&](std::size_t chunk) { body(chunk * chunk_size, std::min(n, (chunk + 1) * chunk_size), chunk); };
   if (threads == 1 || chunks == 1) {
-    for (std::size_t c = 0; c < chunks; ++c) run(c);
+    for (std::size_t c = 0; c < chunks; ++c) {
+      InterruptionCheck::look();
+      run(c);
+    }
     return;
   }
   std::atomic<std::size_t> next{0};
@@ -34,7 +64,10 @@ void parallel_chunks(std::size_t n, std::size_t chunk_size, int threads,
   std::mutex error_mutex;
   const auto work = [&] {
     try {
-      for (std::size_t c = next++; c < chunks; c = next++) run(c);
+      for (std::size_t c = next++; c < chunks; c = next++) {
+        InterruptionCheck::look();
+        run(c);
+      }
     } catch (...) {
       const std::lock_guard<std::mutex> lock(error_mutex);
       if (!error) error = std::current_exception();

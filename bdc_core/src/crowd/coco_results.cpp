@@ -254,6 +254,10 @@ class ResultFileReader {
       json_->fail_value("expected a bbox with width and height above 0, found " + shortest_decimal(w) + " x " +
                         shortest_decimal(h));
     }
+    if (!options_.allow_empty_boxes && (w < smallest_extent || h < smallest_extent)) {
+      json_->fail_value("expected a bbox with width and height of at least 1e-6 pixels, found " + shortest_decimal(w) +
+                        " x " + shortest_decimal(h));
+    }
     const std::vector<double>* probabilities = nullptr;
     if (!record_.class_probs.empty()) {
       probabilities_seen_ = true;

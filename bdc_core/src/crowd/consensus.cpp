@@ -1,6 +1,7 @@
 #include "bdc/crowd/consensus.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <unordered_set>
 
 #include "base/files.h"
@@ -297,6 +298,10 @@ std::vector<ConsensusFormatInfo> consensus_formats() {
 
 WriteReport write_consensus(const Targets& targets, const CrowdData& data, const std::string& path,
                             const ConsensusOptions& options) {
+  if (targets.begin.size() != data.images.size() + 1 ||
+      static_cast<std::size_t>(targets.num_classes) != data.classes.size()) {
+    throw std::invalid_argument("targets do not have the data's images and classes");
+  }
   std::vector<std::string> known;
   for (const ConsensusFormat& row : table) {
     known.emplace_back(row.name);

@@ -6,7 +6,8 @@
     trainer.register_hooks([relabel_hook(labels, build_detection_test_loader(cfg, name), classes, period=len(dicts) // batch)])
 
 The mapper comes before Detectron2's augmentations, so flips, crops and resizing are right. The second loader goes over the
-training images as for a test.
+training images as for a test. Register the hook before `resume_or_load`, which drops the state of hooks that are not there. One
+process: each of several would relabel its own images only.
 """
 import numpy as np
 
@@ -54,9 +55,9 @@ def relabel_hook(labels, loader, classes, period):
     from detectron2.engine import HookBase
 
     class BdcLabels(HookBase):
-        def after_step(self):
-            done = self.trainer.iter + 1
-            if done % period == 0 and done < self.trainer.max_iter and labels.is_due(done // period):
+        def before_step(self):  # the checkpoint after the last step holds the labels that it was trained on
+            done = self.trainer.iter
+            if done > 0 and done % period == 0 and labels.is_due(done // period):
                 labels.relabel(detections(self.trainer.model, loader, labels.view, classes))
 
         def state_dict(self):

@@ -6,12 +6,19 @@ import weakref
 
 import numpy as np
 
+from .. import inputs
 from .._core import DataError
 from ..learner import Learner
 
 
-def _tail(path, parts):
-    return "/".join(str(path).replace("\\", "/").split("/")[-parts:])
+def _parts(path):
+    return str(path).replace("\\", "/").split("/")
+
+
+def _is_tail(one, other):
+    """Whether one of two paths ends with the other."""
+    n = min(len(one), len(other))
+    return one[-n:] == other[-n:]
 
 
 class LabelView:
@@ -26,20 +33,15 @@ class LabelView:
         self._by_file = {}
         for name, place in places.items():
             if isinstance(name, str):
-                self._by_file.setdefault(_tail(name, 1), set()).add(place)
+                self._by_file.setdefault(_parts(name)[-1], []).append((_parts(name), place))
 
     def index_of(self, image):
         """An image by its id or file name, or by a longer or shorter path to it as long as only one image fits."""
-        image = image.item() if hasattr(image, "item") else image
+        image = inputs.plain(image)
         if image in self._places:
             return self._places[image]
-        fits = self._by_file.get(_tail(image, 1), set())
-        if len(fits) > 1:  # folders decide
-            names = [n for n in self._places if isinstance(n, str) and self._places[n] in fits]
-            shared = {n: sum(_tail(n, k) == _tail(image, k) for k in range(1, 1 + len(n.replace("\\", "/").split("/"))))
-                      for n in names}
-            best = max(shared.values())
-            fits = {self._places[n] for n in names if shared[n] == best}
+        parts = _parts(image)
+        fits = {place for known, place in self._by_file.get(parts[-1], ()) if _is_tail(known, parts)}
         if not fits:
             raise DataError(f"there is no image {image!r} among the crowd's labels")
         if len(fits) > 1:
@@ -107,10 +109,14 @@ class EpochLabels:
 
     def relabel(self, found):
         """found: (image, boxes, scores, classes) of every training image; classes are names, or rows of probabilities.
-        An image that is not among them keeps its labels. Afterwards what is believed of the annotators is new, too."""
+        An image that is not among them keeps its labels; detections of classes that the crowd does not have are left out.
+        Afterwards what is believed of the annotators is new, too."""
         for image, boxes, scores, classes in found:
             n = self.view.index_of(image)
-            classes = np.asarray(classes)
+            boxes, scores, classes = inputs.array(boxes, "boxes"), inputs.array(scores, "scores"), np.asarray(classes)
+            if classes.ndim == 1:
+                known = np.isin(classes.astype(str), self.class_names)
+                boxes, scores, classes = boxes[known], scores[known], classes[known]
             how = {"class_probs": classes} if classes.ndim == 2 else {"labels": classes}
             targets = self.learner.observe(self.crowd.image_ids[n], boxes, scores, **how)
             if targets.existence is not None:
@@ -129,13 +135,13 @@ class EpochLabels:
         return np.array([places[name] for name in self.class_names], np.int64)
 
     def state_dict(self):
-        return {"learner": self.learner.state_dict(), "labels": [(b.copy(), c.copy()) for b, c in self._now]}
+        return {"learner": self.learner.state_dict(), "labels": [(b.tolist(), c.tolist()) for b, c in self._now]}
 
     def load_state_dict(self, state):
         if not isinstance(state, dict) or "learner" not in state or len(state.get("labels", ())) != len(self._now):
             raise DataError("expected the state of EpochLabels on the same crowd")
         self.learner.load_state_dict(state["learner"])
-        self._now = list(state["labels"])
+        self._now = [(np.array(b, float).reshape(-1, 4), np.array(c, np.int64)) for b, c in state["labels"]]
         self._publish()
 
     def _publish(self):

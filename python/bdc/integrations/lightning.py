@@ -16,6 +16,11 @@ def put_labels(batch, labels, first_label=1):
         boxes, classes = labels[target["image_id"]]
         device = target["boxes"].device
         target["boxes"] = torch.as_tensor(boxes, dtype=torch.float32, device=device).reshape(-1, 4)
+        if "area" in target:
+            size = target["boxes"][:, 2:] - target["boxes"][:, :2]
+            target["area"] = size[:, 0] * size[:, 1]
+        if "iscrowd" in target:
+            target["iscrowd"] = torch.zeros(len(boxes), dtype=torch.int64, device=device)
         target["labels"] = torch.as_tensor(classes, dtype=torch.int64, device=device) + first_label
 
 

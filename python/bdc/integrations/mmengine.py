@@ -57,6 +57,10 @@ def relabel_hook(labels, loader, classes, min_score=0.1):
     class BdcLabels(Hook):
         numbers = labels.numbers_of(classes)
 
+        def before_train(self, runner):
+            if hasattr(runner, "train_loop") and not hasattr(runner.train_loop, "run_epoch"):
+                raise DataError("labels are made anew for each epoch, but this runner counts iterations; use EpochBasedTrainLoop")
+
         def before_train_epoch(self, runner):
             if runner.epoch > 0 and labels.is_due(runner.epoch):
                 labels.relabel(detections(runner.model, loader, classes, min_score))

@@ -6,6 +6,9 @@
 
 The labels are put into the trainer's dataset before its transforms, so mosaic, flips and the rest are right. data.yaml
 names the images and classes; its label files are read by Ultralytics and then replaced.
+
+One GPU: with several, Ultralytics starts processes that know nothing of callbacks. Its checkpoints have no place for the state;
+to go on with a run, save `labels.state_dict()` beside them.
 """
 import numpy as np
 
@@ -26,7 +29,7 @@ def attach(model, labels, conf=0.1, iou=0.6, max_det=100):
     def epoch_begins(trainer):
         if trainer.epoch > trainer.start_epoch and labels.is_due(trainer.epoch):
             labels.relabel(_pass(trainer, numbers["names"], dict(conf=conf, iou=iou, max_det=max_det)))
-            put(trainer)
+        put(trainer)  # also when nothing is new: Ultralytics reads its data again where memory was short
 
     model.add_callback("on_train_start", put)
     model.add_callback("on_train_epoch_start", epoch_begins)
@@ -38,8 +41,10 @@ def put_labels(dataset, labels, numbers):
         boxes, classes = labels[own["im_file"]]
         height, width = own["shape"]
         boxes = np.clip(boxes / [width, height, width, height], 0, 1)
+        inside = ((boxes[:, 2:] - boxes[:, :2]) > 0).all(1)
+        boxes = boxes[inside]
         own["bboxes"] = np.concatenate([(boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]], 1).astype(np.float32)
-        own["cls"] = numbers[classes].reshape(-1, 1).astype(np.float32)
+        own["cls"] = numbers[classes[inside]].reshape(-1, 1).astype(np.float32)
         own.update(segments=[], keypoints=None, normalized=True, bbox_format="xywh")
 
 

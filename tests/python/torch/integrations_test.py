@@ -1,6 +1,7 @@
 """bdc.integrations: the soft Faster R-CNN against torchvision's own, resuming, and the adapters called in the order in
 which their frameworks call them. What was read, and of which version, stands with each class."""
 import importlib.util
+import json
 import os
 import pickle
 import sys
@@ -170,6 +171,13 @@ class LabelsOfEpochs(Quiet):
         self.assertTrue(np.array_equal(copy["pictures/0.png"][0], labels["pictures/0.png"][0]))
         self.assertFalse(np.array_equal(copy["pictures/0.png"][0], before))
 
+    def test_classes_that_the_crowd_does_not_have_are_left_out(self):
+        a, b = EpochLabels(crowd()), EpochLabels(crowd())
+        a.relabel(found())
+        b.relabel((image, np.vstack([boxes, [[0, 0, 9, 9]]]), np.append(scores, 0.5), names + ["car"])
+                  for image, boxes, scores, names in found())
+        self.assertTrue(np.array_equal(a["pictures/3.png"][0], b["pictures/3.png"][0]))
+
     def test_state(self):
         a, b = EpochLabels(crowd()), EpochLabels(crowd())
         a.relabel(found())
@@ -178,6 +186,7 @@ class LabelsOfEpochs(Quiet):
         a.relabel(found(scores=0.5))
         b.relabel(found(scores=0.5))
         self.assertTrue(np.array_equal(a["pictures/3.png"][0], b["pictures/3.png"][0]))
+        json.dumps(a.state_dict())  # plain values: torch.load takes them with weights_only=True
         with self.assertRaisesRegex(DataError, "same crowd"):
             EpochLabels(crowd(images=3)).load_state_dict(a.state_dict())
 
@@ -185,8 +194,9 @@ class LabelsOfEpochs(Quiet):
         labels = EpochLabels(crowd())
         self.assertEqual(labels.view.index_of("/mnt/pictures/2.png"), labels.view.index_of("pictures/2.png"))
         self.assertEqual(labels.view.index_of("2.png"), labels.view.index_of("pictures/2.png"))
-        with self.assertRaisesRegex(DataError, "there is no image"):
-            labels["pictures/77.png"]
+        for other in ("pictures/77.png", "/mnt/val/2.png"):
+            with self.assertRaisesRegex(DataError, "there is no image"):
+                labels[other]
         rows = {"image": ["a/1.png", "b/1.png"] * 2, "annotator": ["x", "x", "y", "y"], "label": ["cat"] * 4,
                 "x1": [0] * 4, "y1": [0] * 4, "x2": [9] * 4, "y2": [9] * 4}
         two = EpochLabels(bdc.Crowd.from_table(rows))
@@ -255,7 +265,7 @@ class Ultralytics(Quiet):
             for f in calls["on_train_epoch_start"]:
                 f(trainer)
             self.assertEqual(np.array_equal(own["bboxes"], before), epoch == 0)
-        self.assertEqual(len(resets), 2)
+        self.assertEqual(len(resets), 3)
 
 
 class Detectron2(Quiet):
@@ -297,10 +307,10 @@ class Detectron2(Quiet):
         changed = []
         for hook.trainer.iter in range(6):
             before = labels["pictures/1.png"][0].copy()
-            hook.after_step()
+            hook.before_step()
             changed.append(not np.array_equal(before, labels["pictures/1.png"][0]))
             self.assertTrue(model.training)
-        self.assertEqual(changed, [False, False, True, False, False, False])
+        self.assertEqual(changed, [False, False, False, True, False, False])
         again = detectron2.relabel_hook(EpochLabels(crowd()), loader, classes, period=3)
         again.load_state_dict(hook.state_dict())
 
@@ -357,6 +367,9 @@ class MmEngine(Quiet):
         labels = EpochLabels(crowd())
         loader = [{"data_samples": [self.sample(i)]} for i in range(6)]
         hook = mmengine.relabel_hook(labels, loader, ["dog", "cat"])
+        with self.assertRaisesRegex(DataError, "counts iterations"):
+            hook.before_train(types.SimpleNamespace(train_loop=types.SimpleNamespace(run_iter=None)))
+        hook.before_train(types.SimpleNamespace(train_loop=types.SimpleNamespace(run_epoch=None)))
         runner = types.SimpleNamespace(epoch=0, model=Model())
         first = []
         for runner.epoch in range(2):

@@ -5,6 +5,25 @@
 
 namespace bdc {
 
+/// While one of these lives, parallel_chunks calls `check` a few times a second in the thread that made it, whenever that
+/// thread works on chunks. What it throws ends the work. For programs in which a person may want to stop long work that
+/// has nothing to report yet.
+class InterruptionCheck {
+ public:
+  explicit InterruptionCheck(std::function<void()> check);
+  ~InterruptionCheck();
+  InterruptionCheck(const InterruptionCheck&) = delete;
+  InterruptionCheck& operator=(const InterruptionCheck&) = delete;
+
+  /// Calls the check of this thread, if there is one and its turn has come.
+  static void look();
+
+ private:
+  std::function<void()> check_;
+  double last_ = 0;
+  InterruptionCheck* outer_;
+};
+
 /// Cores of this machine that may be used by this process, at least 1.
 [[nodiscard]] int default_threads();
 
