@@ -5,9 +5,9 @@
 
 namespace bdc {
 
-/// While one of these lives, parallel_chunks calls `check` a few times a second in the thread that made it, whenever that
-/// thread works on chunks. What it throws ends the work. For programs in which a person may want to stop long work that
-/// has nothing to report yet.
+/// While one of these lives, parallel_chunks calls `check` a few times a second in the thread that made it, whenever
+/// that thread works on chunks. What it throws ends the work. For programs in which a person may want to stop long work
+/// that has nothing to report yet.
 class InterruptionCheck {
  public:
   explicit InterruptionCheck(std::function<void()> check);
