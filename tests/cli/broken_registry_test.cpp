@@ -211,6 +211,20 @@ TEST(PluginSearch, TwoPluginsOfOneNameAreNamedWithThePlacesThatListThem) {
   EXPECT_NE(outcome.err.find("b/minimal.so (found in its folder)"), std::string::npos) << outcome.err;
 }
 
+TEST(PluginSearch, OneThatCannotBeLoadedHoldsUpNoOtherOfItsName) {
+  const TemporaryFolder folder;
+  folder.write("registry.json",
+               R"({"schema_version": 1, "plugins": [{"name": "minimal", "library": "gone.so"}]})");
+  fs::create_directories(folder.path() / "good");
+  fs::copy(BDC_BUILD_FOLDER "/plugins/minimal.so", folder.path() / "good" / "minimal.so");
+  const auto found = run_host({"plugins", "info", "minimal", "--plugin-path", "good"}, folder.path());
+  EXPECT_EQ(found.exit_code, 0) << found.err;
+  EXPECT_NE(found.out.find("good/minimal.so"), std::string::npos) << found.out;
+  const auto alone = run_host({"plugins", "info", "minimal"}, folder.path());
+  EXPECT_NE(alone.exit_code, 0);
+  EXPECT_NE(alone.err.find("gone.so"), std::string::npos) << alone.err;
+}
+
 TEST(PluginSearch, OptionsOfTheRegistryAreWrongInTheRegistry) {
   const TemporaryFolder folder;
   folder.write("registry.json", R"({"schema_version": 1, "plugins": [{"name": "minimal", "library": ")" BDC_BUILD_FOLDER

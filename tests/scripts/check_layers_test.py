@@ -147,6 +147,20 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(code, 1, out)
         self.assertIn("host/src/stray.cpp: stands in no room of cmake/rooms.txt", out)
 
+    def test_ways_around_the_check(self):
+        folder = ROOMS["base"][0][0]
+        for path, text, said in (
+                (f"{folder}/other.hpp", "#include <torch/nn.h>\n", f"{folder}/other.hpp: sources end in .h or .cpp"),
+                (f"{folder}/other.cc", "", f"{folder}/other.cc: sources end in .h or .cpp"),
+                (f"{folder}/aa.h", "/* why */ #include <torch/nn.h>\n", "base must not know torch"),
+                (f"{folder}/aa.h", "#include <torchvision/ops/nms.h>\n", "base must not know vision"),
+                (f"{folder}/aa.h", "#include SOME_HEADER\n", f"{folder}/aa.h:1: expected a file's name"),
+                (f"{folder}/aa.h", "#include <Eigen/Dense>\n", "Eigen/Dense is of no package")):
+            with self.subTest(text=text, path=path):
+                code, out = self.check_with({path: text})
+                self.assertEqual(code, 1, out)
+                self.assertIn(said, out)
+
     def test_a_circle_within_a_room(self):
         folder = next(iter(ROOMS.values()))[0][0]
         code, out = self.check_with({f"{folder}/aa.h": '#include "bb.h"\n', f"{folder}/bb.h": '#include "aa.h"\n'})

@@ -13,7 +13,6 @@
 #include "bdc/base/nearest.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
-#include "cli/interrupts.h"
 #include "cli/open_engine.h"
 #include "cli/verb.h"
 #include "plugins/doctor.h"
@@ -69,7 +68,7 @@ bool is_unknown_verb(CLI::App& app, const std::vector<std::string>& words) {
 }
 
 int parse_and_run(int argc, char** argv) {
-  CLI::App app("Trains object detectors on crowdsourced bounding boxes.", "bdc-host");
+  CLI::App app("Consensus of crowdsourced bounding boxes, and object detectors trained on it.", "bdc-host");
   app.set_version_flag("-V,--version", std::string("bdc-host ") + BDC_VERSION);
   app.footer(
       "Without a verb, `train` runs:  bdc-host --plugin minimal --set train.epochs=5\n"
@@ -98,9 +97,6 @@ int parse_and_run(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     const std::string better = suggestion(app);
     return refuse(better.empty() ? e.what() : better);
-  }
-  for (const char* verb : {"aggregate", "eval", "validate", "convert", "annotators", "synth", "report"}) {
-    if (app.got_subcommand(verb)) end_cleanly_on_interrupt();
   }
   return action();
 }

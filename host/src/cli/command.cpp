@@ -1,5 +1,7 @@
 #include "cli/command.h"
 
+#include "cli/interrupts.h"
+
 #include <CLI/CLI.hpp>
 
 namespace bdc::host {
@@ -88,9 +90,13 @@ void Command::footer(const std::string& text) {
   app_->footer(text);
 }
 
-void Command::run(Action action) {
-  app_->callback([app = app_, all = action_, action = std::move(action)] {
-    if (app->get_subcommands().empty()) *all = action;
+void Command::run(Action action, OnInterrupt on_interrupt) {
+  app_->callback([app = app_, all = action_, action = std::move(action), on_interrupt] {
+    if (!app->get_subcommands().empty()) return;
+    *all = [action, on_interrupt] {
+      if (on_interrupt == OnInterrupt::ends_cleanly) end_cleanly_on_interrupt();
+      return action();
+    };
   });
 }
 

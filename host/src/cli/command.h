@@ -15,6 +15,12 @@ namespace bdc::host {
 /// What a verb does once the command line is parsed: returns the exit code or throws.
 using Action = std::function<int()>;
 
+/// What SIGINT, SIGTERM and SIGHUP do to a verb.
+enum class OnInterrupt {
+  ends_cleanly,  ///< the process ends with exit code 130 and leaves no half-written file
+  by_itself      ///< the verb sees to it
+};
+
 /// "" for a value that is right, else what is wrong with it.
 using ValueCheck = std::function<std::string(const std::string& text)>;
 
@@ -60,7 +66,7 @@ class Command {
   void footer(const std::string& text);  ///< stands below the options in help
 
   /// What the verb does when it is called itself and not a verb below it.
-  void run(Action action);
+  void run(Action action, OnInterrupt on_interrupt = OnInterrupt::ends_cleanly);
 
   [[nodiscard]] bool given(const char* option) const;
 

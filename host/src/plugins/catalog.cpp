@@ -223,6 +223,11 @@ const PluginEntry& Catalog::find(const std::string& name, Kind kind, const std::
     if (entry.name == name) found.push_back(&entry);
   }
   const std::string what = kind == Kind::detector ? "plugin" : "hook";
+  // One that can be loaded is not held up by others of its name that cannot.
+  const auto is_broken = [](const PluginEntry* entry) { return !entry->problem.empty(); };
+  if (!std::all_of(found.begin(), found.end(), is_broken)) {
+    found.erase(std::remove_if(found.begin(), found.end(), is_broken), found.end());
+  }
   if (found.size() > 1) {
     std::string message = "two " + what + "s are named '" + name + "':";
     for (const auto* entry : found) {

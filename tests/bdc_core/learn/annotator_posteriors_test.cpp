@@ -305,7 +305,7 @@ TEST(AnnotatorPosteriors, BrokenFilesSayWhatIsWrongAndWhere) {
       {"/version", 3, "/version: expected 1 or 2, the versions that this program reads, found 3"},
       {"/version", "1", "/version: expected 1 or 2, the versions that this program reads, found \"1\""},
       {"/profile", 7, "/profile: expected a string, found 7"},
-      {"/profile", "papre", "/profile: expected one of absence_aware, "},
+      {"/profile", "papre", "/profile: expected one of "},
       {"/priors/recall/a", 0, "/priors/recall/a: expected a positive number, found 0"},
       {"/priors/box/strength", 1e300, "/priors/box/strength: expected a number from 0 to 1e15, found 1e+300"},
       {"/priors/box/beta", 0, "/priors/box/beta: expected a positive number"},

@@ -136,7 +136,7 @@ class Counting final : public Learner {
 
 LearnerEntry counting_learner() {
   LearnerEntry entry;
-  entry.info.name = "counting";
+  entry.info.name = "a_new_one";
   entry.info.traits.learns_annotators = true;
   entry.create = [](const bdc::Options&) { return std::make_unique<Counting>(); };
   return entry;

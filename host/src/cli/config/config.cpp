@@ -120,7 +120,11 @@ Json apply_hook(Json& config, const std::string& text) {
     std::string rest = text.substr(colon + 1);
     while (!rest.empty()) {
       const auto comma = rest.find(',');
-      const auto [key, value] = split_once(rest.substr(0, comma), '=', "--hook", "NAME[:key=value,...]");
+      const auto [key, value] =
+          split_once(rest.substr(0, comma), '=', "--hook " + printable(text) + ":", "key=value after the colon");
+      if (hook.contains(key) || hook["options"].contains(key)) {
+        throw UserError(ExitCode::usage, "--hook " + printable(text) + ": '" + printable(key) + "' is given twice");
+      }
       if (key == "priority") {
         hook["priority"] = typed(value);
       } else {

@@ -40,7 +40,9 @@ std::map<std::string, std::string> option_map(const std::vector<std::string>& op
     if (equals == std::string::npos || equals == 0 || equals + 1 == option.size()) {
       throw UserError(ExitCode::usage, "--option " + printable(option) + ": expected NAME=VALUE");
     }
-    out[option.substr(0, equals)] = option.substr(equals + 1);
+    if (!out.emplace(option.substr(0, equals), option.substr(equals + 1)).second) {
+      throw UserError(ExitCode::usage, "--option " + printable(option) + ": this option is given twice");
+    }
   }
   return out;
 }

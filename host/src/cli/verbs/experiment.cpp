@@ -169,7 +169,7 @@ void add_experiment(Command& program) {
       "Interrupt it at any time: the same command continues where it stopped and gives the same table.\n"
       "Example:\n"
       "  bdc-host experiment configs/experiments/methods_labels.json");
-  verb.run([=] { return experiment(*flags, *search); });
+  verb.run([=] { return experiment(*flags, *search); }, OnInterrupt::by_itself);
 }
 
 }  // namespace bdc::host

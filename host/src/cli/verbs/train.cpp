@@ -226,7 +226,7 @@ void add_train(Command& program) {
       "  bdc-host train --plugin minimal              on the built-in shapes\n"
       "  bdc-host --plugin minimal --hook label_smoothing:share=0.05 --set train.epochs=5\n"
       "  bdc-host train --resume runs/minimal-1");
-  verb.run([=] { return train(*request, *search, *flags); });
+  verb.run([=] { return train(*request, *search, *flags); }, OnInterrupt::by_itself);
 }
 
 }  // namespace bdc::host
