@@ -263,7 +263,6 @@ void add_synth(Command& program) {
   verb.footer(
       "Example:\n"
       "  bdc-host synth instances_train2017.json --preset coco-mix -o crowd.json --parameters true.json\n"
-      "  bdc-host synth --shapes 400 --preset voc-mix -o crowd.json --write-images images/\n"
       "  bdc-host synth --shapes 400 --network --preset voc-mix -o crowd.json --networks networks/");
   verb.run([=] {
     flags->use_shapes = shapes.given();
