@@ -369,6 +369,7 @@ bool is_fiftyone_file(const std::string& path) {
     json.begin_object();
     bool classes = false;
     while (json.next_member()) {
+      if (is_coco_list(json)) return false;
       if (json.key() == "samples" && json.peek() == JsonReader::Type::array) {
         json.begin_array();
         if (!json.next_element() || json.peek() != JsonReader::Type::object) return false;
