@@ -37,6 +37,28 @@ class Synth : public testing::Test {
   }
 };
 
+TEST_F(Synth, OnlyFilesOfItsOwnAreReplaced) {
+  write_truth();
+  folder.write("mine.json", R"({"mine": 1})");
+  const std::vector<std::string> words = {"synth", "truth.json", "--preset", "voc-mix", "-o", "crowd.json"};
+  for (const char* option : {"-o", "--parameters"}) {
+    auto over = words;
+    over.insert(over.end(), {option, "mine.json"});
+    if (std::string(option) == "-o") over = {"synth", "truth.json", "--preset", "voc-mix", "-o", "mine.json"};
+    const auto kept = host(over);
+    EXPECT_EQ(kept.exit_code, 2) << kept.err;
+    EXPECT_NE(kept.err.find("mine.json: exists"), std::string::npos) << kept.err;
+    EXPECT_EQ(read("mine.json").count("mine"), 1U);
+  }
+  auto with_parameters = words;
+  with_parameters.insert(with_parameters.end(), {"--parameters", "true.json"});
+  EXPECT_EQ(host(with_parameters).exit_code, 0);
+  EXPECT_EQ(host(with_parameters).exit_code, 0) << "its own files";
+  with_parameters.back() = "mine.json";
+  with_parameters.emplace_back("--force");
+  EXPECT_EQ(host(with_parameters).exit_code, 0);
+}
+
 TEST_F(Synth, WritesTheCrowdWithAssignmentsAndItsTrueNumbersAside) {
   const auto outcome = host({"synth", "--shapes", "40", "--preset", "voc-mix", "-o", "crowd.json", "--parameters",
                              "true.json", "--write-truth", "truth.json", "--write-images", "images"});

@@ -353,11 +353,30 @@ TEST(Predict, EveryImageHasAFileOfItsOwnWhateverItsNameAndLinksInACircleAreNone)
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   std::size_t files = 0;
   for (const auto& entry : fs::directory_iterator(user.folder.path() / "text")) {
+    if (entry.path().filename().string().front() == '.') continue;  // the mark of predict
     ++files;
     EXPECT_FALSE(read_file(entry.path()).empty()) << entry.path();
   }
   EXPECT_EQ(files, 6u) << "five images and the list of classes";
   EXPECT_EQ(read_file(user.folder.path() / "text/classes.txt"), "thing\n");
+
+  // Again into the same folder; but not over what somebody else has put there.
+  const auto predict = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"predict", "runs/minimal-1", "in/classes.pgm", "-q", "--min-score", "0"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_host(words, user.folder.path());
+  };
+  EXPECT_EQ(predict({"--yolo", "text"}).exit_code, 0);
+  user.folder.write("mine/classes.txt", "my classes\n");
+  user.folder.write("mine.json", "{\"mine\": 1}");
+  for (const std::vector<std::string>& output : {std::vector<std::string>{"--yolo", "mine"}, {"-o", "mine.json"}}) {
+    const auto kept = predict(output);
+    EXPECT_EQ(kept.exit_code, 2) << kept.err;
+    EXPECT_TRUE(has(kept.err, "--force")) << kept.err;
+  }
+  EXPECT_EQ(read_file(user.folder.path() / "mine/classes.txt"), "my classes\n");
+  EXPECT_EQ(predict({"--yolo", "mine", "-o", "mine.json", "--force"}).exit_code, 0);
+  EXPECT_EQ(predict({"-o", "mine.json"}).exit_code, 0) << "ours now";
 }
 
 TEST(UserLabels, ARunIsUsedFromAnyFolderAndGoesOnWithItsOwnLabelsAlone) {

@@ -37,6 +37,55 @@ TEST(ConvertWeights, APickledModuleBecomesSafetensors) {
   EXPECT_EQ(wide.at("model.0.bn.num_batches_tracked").at("dtype"), "I64");
 }
 
+TEST(ConvertWeights, OnlyFilesOfItsOwnAreReplaced) {
+  const TemporaryFolder folder;
+  const std::string from = BDC_TEST_DATA "/host/weights/data/module_half.pt";
+  folder.write("mine.safetensors", "somebody's weights");
+  const auto kept = run_host({"convert", "weights", from, "mine.safetensors"}, folder.path());
+  EXPECT_EQ(kept.exit_code, 2) << kept.err;
+  EXPECT_NE(kept.err.find("--force"), std::string::npos) << kept.err;
+  EXPECT_EQ(read_file(folder.path() / "mine.safetensors"), "somebody's weights");
+  EXPECT_EQ(run_host({"convert", "weights", from, "mine.safetensors", "--force"}, folder.path()).exit_code, 0);
+  EXPECT_EQ(run_host({"convert", "weights", from, "mine.safetensors"}, folder.path()).exit_code, 0) << "ours now";
+}
+
+/// A safetensors file of float32 zeros.
+std::string zeros(const std::vector<std::pair<std::string, std::vector<int>>>& tensors) {
+  nlohmann::ordered_json header;
+  std::size_t at = 0;
+  for (const auto& [name, shape] : tensors) {
+    std::size_t bytes = 4;
+    for (const int n : shape) bytes *= static_cast<std::size_t>(n);
+    header[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {at, at + bytes}}};
+    at += bytes;
+  }
+  const std::string text = header.dump();
+  return bdc::test::little_endian_bytes(text.size(), 8) + text + std::string(at, '\0');
+}
+
+TEST(TrainWeights, ThoseOfAnotherDetectorThatFitByChanceAreAnErrorUnlessTheyAreMeant) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> run = {"train",   "--plugin",
+                                        "minimal", "-q",
+                                        "--set",   "train.epochs=1",
+                                        "--set",   "data.shapes.train_images=8",
+                                        "--set",   "data.shapes.test_images=4"};
+  ASSERT_EQ(run_host(run, folder.path()).exit_code, 0);
+  const auto own = header(folder.path() / "runs/minimal-1/best.safetensors");
+  const auto bias = own.contains("model/head.bias") ? own["model/head.bias"] : own["head.bias"];
+  ASSERT_TRUE(bias.is_object()) << own.dump();
+  folder.write("other.safetensors",
+               zeros({{"head.bias", bias["shape"].get<std::vector<int>>()}, {"encoder.weight", {1000, 1000}}}));
+  auto other = run;
+  other.insert(other.end(), {"--set", "train.weights=other.safetensors"});
+  const auto refused = run_host(other, folder.path());
+  EXPECT_EQ(refused.exit_code, 4) << refused.err;
+  EXPECT_NE(refused.err.find("of its weights fit plugin 'minimal' (1 tensors)"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("train.partial_weights=true"), std::string::npos) << refused.err;
+  other.insert(other.end(), {"--set", "train.partial_weights=true"});
+  EXPECT_EQ(run_host(other, folder.path()).exit_code, 0);
+}
+
 TEST(ConvertWeights, AHostileFileIsRefusedAndRunsNothing) {
   const TemporaryFolder folder;
   const auto proof = folder.path() / "proof";

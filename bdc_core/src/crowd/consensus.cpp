@@ -253,9 +253,7 @@ void write_fiftyone(const Targets& targets, const CrowdData& data, const std::st
   require_distinct_class_names(data, "fiftyone");
   const std::vector<std::string> names = item_names(data);
   AtomicFolder folder(path);
-  std::vector<std::string> files;
-  for (const std::string& name : names) files.push_back(to_file_name(name));
-  write_sizes_csv(join(folder.path(), "sizes.csv"), data, files);
+  write_item_sizes(join(folder.path(), "sizes.csv"), data, names);
   FiftyOneLabels labels(join(folder.path(), "labels.json"), data);
   std::size_t sizeless = 0;
   for (std::size_t i = 0; i < data.images.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <fstream>
 #include <istream>
 #include <map>
 #include <optional>
@@ -43,6 +44,16 @@ class DataYamlReader {
       out.path = text_of(at->second, "a folder after \"path:\"");
     }
     read_splits(members, out);
+    if (const auto at = members.find("image_dir"); at != members.end() && !at->second.IsNull()) {
+      out.image_dir = text_of(at->second, "a folder after \"image_dir:\"");
+    }
+    if (const auto at = members.find("n_annotator"); at != members.end() && !at->second.IsNull()) {
+      out.num_annotators = parse_integer(text_of(at->second, "a number after \"n_annotator:\""));
+      if (!out.num_annotators || *out.num_annotators < 1) {
+        fail(at->second,
+             "expected the number of annotators after \"n_annotator:\", found " + in_quotes(at->second.Scalar()));
+      }
+    }
     if (const auto at = members.find("names"); at != members.end()) {
       out.names = names_of(at->second);
       out.has_names = true;
@@ -144,6 +155,16 @@ DataYaml read_data_yaml(std::istream& in, const std::string& name) {
     return DataYamlReader(in, name).read();
   } catch (const YAML::Exception& error) {
     throw DataError(name + ": broken YAML: " + printable(error.msg));
+  }
+}
+
+bool is_crowds_yaml(const std::string& path) {
+  if (!is_yaml_name(path) || !is_regular_file(path)) return false;
+  try {
+    std::ifstream in = open_input(path);
+    return read_data_yaml(in, path).is_crowds();
+  } catch (const DataError&) {
+    return false;
   }
 }
 

@@ -58,6 +58,8 @@ constexpr Foreign table[] = {
      "a list of a detector's results (COCO); expected labels. Results go into `aggregate --predictions` or `eval`"},
     {[](const Start& s) { return s.first == '[' && s.has("\"image_id\"") && s.has("\"category_id\""); },
      "a list of COCO annotations alone; expected the whole COCO object, with images and categories"},
+    {[](const Start& s) { return s.is_json() && s.has("\"vid_list\"") && s.has("\"project\""); },
+     "a project of VIA 3, of which only VIA 2's form is read; in VIA 3 export as COCO"},
     {[](const Start& s) {
        return s.is_json() && (s.has("\"visitedFrames\"") || s.has("\"tagColors\"") || s.has("\"securityToken\""));
      },

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "crowd/coco_record.h"
+#include "crowd/folder_dataset.h"
 
 namespace bdc {
 
@@ -30,6 +31,22 @@ std::vector<std::string> item_names(const CrowdData& data) {
     if (data.images[i].file.empty()) take(i, data.images[i].id.text);
   }
   return names;
+}
+
+void write_item_sizes(const std::string& path, const CrowdData& data, const std::vector<std::string>& names) {
+  std::vector<std::string> files;
+  for (const std::string& name : names) files.push_back(to_file_name(name));
+  write_sizes_csv(path, data, files);
+}
+
+std::vector<std::vector<SeenImage>> images_by_annotator(const CrowdData& data) {
+  std::vector<std::vector<SeenImage>> out(data.annotators.size());
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    for_each_assignment(data, i, [&](std::int32_t annotator, const std::vector<std::size_t>& rows) {
+      out[static_cast<std::size_t>(annotator)].push_back({i, rows});
+    });
+  }
+  return out;
 }
 
 ItemFile::ItemFile(const std::string& path) : path_(path), out_(path, std::ios::binary), json_(out_) {}

@@ -15,6 +15,17 @@ namespace bdc {
 /// different images.
 [[nodiscard]] std::vector<std::string> item_names(const CrowdData& data);
 
+/// sizes.csv of images that are called so.
+void write_item_sizes(const std::string& path, const CrowdData& data, const std::vector<std::string>& names);
+
+/// An image that somebody saw, and what they drew there.
+struct SeenImage {
+  std::size_t image = 0;
+  std::vector<std::size_t> annotations;
+};
+/// Of each annotator, in the order of the images.
+[[nodiscard]] std::vector<std::vector<SeenImage>> images_by_annotator(const CrowdData& data);
+
 /// A JSON file inside an AtomicFolder. Throws std::system_error.
 class ItemFile {
  public:

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <istream>
+#include <streambuf>
 #include <string>
 
 #include "base/files.h"
@@ -48,12 +51,42 @@ void for_each_record(JsonReader& json, ProblemLog& problems, const Body& body) {
   return json.integer();
 }
 
-/// Runs test on the start of a file; false when it is not JSON as far as the test reads.
+/// Whether the member that has come is one of COCO's lists, so that the file is not of a format that has none of them.
+/// A test that would skip it would read a whole file of gigabytes.
+[[nodiscard]] inline bool is_coco_list(JsonReader& json) {
+  for (const char* list : {"images", "annotations", "categories"}) {
+    if (json.key() == list) return json.peek() == JsonReader::Type::array;
+  }
+  return false;
+}
+
+/// The first bytes of a stream.
+class StartOfStream : public std::streambuf {
+ public:
+  StartOfStream(std::istream& in, std::size_t bytes) : in_(in), left_(bytes) {}
+
+ private:
+  int_type underflow() override {
+    in_.read(buffer_, static_cast<std::streamsize>(std::min(left_, sizeof(buffer_))));
+    const std::streamsize got = in_.gcount();
+    left_ -= static_cast<std::size_t>(got);
+    setg(buffer_, buffer_, buffer_ + got);
+    return got == 0 ? traits_type::eof() : traits_type::to_int_type(*buffer_);
+  }
+
+  std::istream& in_;
+  std::size_t left_;
+  char buffer_[1 << 16];
+};
+
+/// Runs test on the first 64 MiB of a file; false when these are not JSON as far as the test reads, or not enough.
 template <class Test>
 [[nodiscard]] bool probe_json(const std::string& path, const Test& test) {
   if (!is_regular_file(path)) return false;
   try {
-    std::ifstream in = open_input(path);
+    std::ifstream file = open_input(path);
+    StartOfStream start(file, std::size_t{1} << 26);
+    std::istream in(&start);
     JsonReader json(in, path);
     return test(json);
   } catch (const DataError&) {

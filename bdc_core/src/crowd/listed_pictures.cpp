@@ -82,6 +82,10 @@ class Lister {
     return out;
   }
 
+  [[nodiscard]] std::string place(const std::string& name, const std::string& what) {
+    return resolve(name, file_ + ": " + what).string();
+  }
+
  private:
   /// The places where something of this name may be, most likely first.
   [[nodiscard]] std::vector<fs::path> tries(const std::string& place) const {
@@ -195,6 +199,27 @@ std::vector<ListedPicture> listed_pictures(const DataYaml& yaml, const std::stri
   }
   if (!found) throw DataError(file + ": expected the split " + in_quotes(split) + ", found " + join(names));
   return out;
+}
+
+std::string listed_place(const DataYaml& yaml, const std::string& file, const std::string& place,
+                         const std::string& what, ReadContext& context) {
+  return Lister(yaml, file, context).place(place, what);
+}
+
+std::string pictures_of_labels(const std::string& path) {
+  if (!is_crowds_yaml(path)) return {};
+  std::ifstream in = open_input(path);
+  const DataYaml yaml = read_data_yaml(in, path);
+  if (yaml.image_dir.empty()) return {};
+  const ReadOptions options;
+  ProblemLog strict(ProblemLog::Mode::strict);
+  CrowdBuilder builder(options.role, strict, false);
+  ReadContext context(options, builder);
+  try {
+    return listed_place(yaml, path, yaml.image_dir, "image_dir", context);
+  } catch (const DataError&) {
+    return {};  // whoever reads the labels says so
+  }
 }
 
 }  // namespace bdc

@@ -21,4 +21,8 @@ struct ListedPicture {
 [[nodiscard]] std::vector<ListedPicture> listed_pictures(const DataYaml& yaml, const std::string& file,
                                                          const std::string& split, ReadContext& context);
 
+/// Where a place that a data.yaml names is, looked for in the same way. `what` is the member that names it.
+[[nodiscard]] std::string listed_place(const DataYaml& yaml, const std::string& file, const std::string& place,
+                                       const std::string& what, ReadContext& context);
+
 }  // namespace bdc

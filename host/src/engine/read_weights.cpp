@@ -136,7 +136,9 @@ LoadReport load_matching(torch::nn::Module& module, const Weights& weights) {
   auto own = module_state(module);
   out.prefix = prefix_of(own, weights.tensors);
   const std::string& prefix = out.prefix;
+  for (const auto& [name, tensor] : weights.tensors) out.file_elements += tensor.numel();
   for (auto& [name, tensor] : own) {
+    out.own_elements += tensor.numel();
     const bool inside = name.compare(0, prefix.size(), prefix) == 0;
     const auto it = inside ? weights.tensors.find(name.substr(prefix.size())) : weights.tensors.end();
     if (it == weights.tensors.end()) {
@@ -151,6 +153,7 @@ LoadReport load_matching(torch::nn::Module& module, const Weights& weights) {
     } else {
       tensor.copy_(it->second);
       out.loaded.push_back(name);
+      out.loaded_elements += tensor.numel();
     }
   }
   for (const auto& [name, tensor] : weights.tensors) {
@@ -158,6 +161,11 @@ LoadReport load_matching(torch::nn::Module& module, const Weights& weights) {
     if (!own.count(prefix + name) && !ends_with(name, ".num_batches_tracked")) out.unexpected.push_back(name);
   }
   return out;
+}
+
+double LoadReport::share() const {
+  const auto fewer = std::min(file_elements, own_elements);
+  return fewer == 0 ? 0 : static_cast<double>(loaded_elements) / static_cast<double>(fewer);
 }
 
 std::string LoadReport::text() const {

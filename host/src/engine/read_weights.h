@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -41,6 +42,10 @@ struct LoadReport {
   std::vector<std::string> missing;     ///< in the detector alone; keeps its initial value
   std::vector<std::string> unexpected;  ///< in the file alone
 
+  std::int64_t loaded_elements = 0, file_elements = 0, own_elements = 0;
+
+  /// Numbers loaded, as a share of those of the file or of the detector, whichever has fewer.
+  [[nodiscard]] double share() const;
   /// A line for each kind that is not empty, with the names of what was skipped, and the first of the others.
   [[nodiscard]] std::string text() const;
 };

@@ -8,6 +8,7 @@
 
 #include "bdc/base/atomic_file.h"
 #include "bdc/base/now_seconds.h"
+#include "bdc/base/table.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "data/open_data.h"
@@ -24,12 +25,21 @@ namespace bdc::host {
 namespace {
 
 /// Weights to begin with, from any file that read_weights understands.
-void start_weights(const std::string& file, DetectorHandle& detector, Progress& progress) {
+void start_weights(const TrainConfig& train, DetectorHandle& detector, Progress& progress) {
+  const std::string& file = train.weights;
   if (file.empty()) return;
   const LoadReport report = load_matching(detector.module(), read_weights(file));
   progress.line(file + ": " + report.text());
   if (report.loaded.empty()) {
     throw UserError(ExitCode::data, file + ": none of its tensors fits plugin '" + detector.name() + "'");
+  }
+  constexpr double least_share = 0.2;  // weights of another detector fit by chance; a backbone's nearly all fit
+  if (report.share() < least_share && !train.partial_weights) {
+    throw UserError(ExitCode::data,
+                    file + ": only " + fixed(report.share() * 100, 1) + " % of its weights fit plugin '" +
+                        detector.name() + "' (" + std::to_string(report.loaded.size()) +
+                        " tensors), as those of another detector do by chance\n  advice: if they are meant, add --set "
+                        "train.partial_weights=true");
   }
 }
 
@@ -84,7 +94,7 @@ struct Prepared {
   Prepared& operator=(const Prepared&) = delete;
 
   void start(const RunConfig& config, Progress& progress) {
-    start_weights(config.train.weights, detector, progress);
+    start_weights(config.train, detector, progress);
     detector.adapt_to_boxes(box_sizes(data.train->labels(), settings.input_size));
   }
   [[nodiscard]] std::int64_t weights() {

@@ -63,6 +63,7 @@ void append_inside(const DetectedBoxes& seen, const ImageRecord& image, Targets&
 const char* const kClassList = "classes";  // .txt, beside the text files of images
 const char* const kTextExtension = ".txt";
 const char* const kPictureExtension = ".png";
+const char* const kMark = ".bdc-predict";  // a file in folders that predictions were written to
 
 /// Names in a flat folder without extensions, one per image, no two alike: the file's own, with the image's number in
 /// front where several share it.
@@ -88,8 +89,24 @@ struct NamedOutput {
   [[nodiscard]] fs::path file(std::size_t image) const { return fs::path(folder) / (names[image] + extension); }
 };
 
-/// Makes the folder. Throws UserError when it cannot be made, or when one of its files is an image that is read.
-void prepare_folder(const NamedOutput& output, const std::vector<ImageRecord>& images) {
+/// Throws UserError when the folder holds a file of a name that is to be written, and no earlier prediction's mark.
+void keep_others_files_in(const NamedOutput& output, std::size_t count) {
+  std::error_code ignored;
+  if (fs::exists(fs::path(output.folder) / kMark, ignored)) return;
+  std::vector<fs::path> files = {fs::path(output.folder) / (std::string(kClassList) + kTextExtension)};
+  if (output.extension != kTextExtension) files.clear();
+  for (std::size_t i = 0; i < count; ++i) files.push_back(output.file(i));
+  for (const fs::path& file : files) {
+    if (!fs::exists(file, ignored)) continue;
+    throw UserError(ExitCode::usage, file.string() +
+                                         ": exists, and no earlier `predict` wrote into this folder; choose another "
+                                         "folder, or replace such files with --force (nothing was changed)");
+  }
+}
+
+/// Makes the folder, with a mark that its files may be replaced. Throws UserError when it cannot be made, when one of
+/// its files is an image that is read, or when somebody else's would be replaced.
+void prepare_folder(const NamedOutput& output, const std::vector<ImageRecord>& images, bool force) {
   if (output.folder.empty()) return;
   std::error_code error;
   fs::create_directories(output.folder, error);
@@ -105,6 +122,8 @@ void prepare_folder(const NamedOutput& output, const std::vector<ImageRecord>& i
           output.file(i).string() + ": would overwrite an input image; choose another folder (nothing was changed)");
     }
   }
+  if (!force) keep_others_files_in(output, images.size());
+  write_file_atomically(fs::path(output.folder) / kMark, "what `bdc-host predict` wrote here it may replace\n");
 }
 
 /// Names with commas between.
@@ -126,9 +145,10 @@ void check_predictions_can_be_written(const PredictRequest& request, const std::
   std::vector<std::string> inputs;
   for (const ImageRecord& image : images) inputs.push_back(image.file);
   check_outputs(inputs, {request.coco_file});
+  keep_others_files({request.coco_file}, request.force);
   const auto names = flat_names(images);
-  prepare_folder({request.yolo_folder, kTextExtension, names}, images);
-  prepare_folder({request.picture_folder, kPictureExtension, names}, images);
+  prepare_folder({request.yolo_folder, kTextExtension, names}, images, request.force);
+  prepare_folder({request.picture_folder, kPictureExtension, names}, images, request.force);
 }
 
 /// One text file per image: class cx cy w h score, as shares of the image.

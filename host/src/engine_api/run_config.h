@@ -85,6 +85,7 @@ using PluginText = std::optional<std::string>;
 #define BDC_TRAIN_KEYS(KEY)                                                                                            \
   KEY(Integer, epochs, 10, "passes over the training images", between(1, 100000))                                      \
   KEY(Path, weights, "", "weights to start from: safetensors, or a .pt file from torch.save")                          \
+  KEY(Flag, partial_weights, false, "take train.weights although hardly any of them fit the detector")                 \
   KEY(PluginInteger, batch_size, 16, "images per batch", between(1, 4096))                                             \
   KEY(PluginInteger, input_size, 96, "edge of the detector's square input in pixels", between(32, 8192))               \
   KEY(PluginText, optimizer, "sgd", "how weights are updated", one_of({"sgd", "adamw"}))                               \

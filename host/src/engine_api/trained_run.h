@@ -31,6 +31,7 @@ struct PredictRequest {
   bool for_consensus = false;   ///< one box per object with its full class vector, instead of detections
   std::string device = "auto";  ///< as train.device
   std::string coco_file, yolo_folder, picture_folder;  ///< what to write; empty: not that
+  bool force = false;  ///< files that an earlier prediction has not written may be replaced
 };
 
 struct PredictSummary {

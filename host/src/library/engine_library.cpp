@@ -47,7 +47,7 @@ class EngineLibrary : public Engine {
     if (as_float32) widen_to_float32(weights);
     ConvertedWeights out{weights.tensors.size(), 0, weights.origin};
     for (const auto& [name, tensor] : weights.tensors) out.elements += tensor.numel();
-    write_safetensors(to, {weights.tensors, {{"format", "pt"}}});
+    write_safetensors(to, {weights.tensors, {{"format", "pt"}, {"written_by", "bdc"}}});
     return out;
   }
 

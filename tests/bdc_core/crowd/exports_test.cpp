@@ -53,6 +53,9 @@ TEST(ViaFormat, ReadsTheExportOfVersionOneAndTheTable) {
   EXPECT_EQ(table.assignments.size(), 2U);
   ASSERT_EQ(table.annotations.size(), 1U);
   EXPECT_EQ(table.annotations[0].box, (Box{10, 20, 60, 40}));
+  const TemporaryFolder folder;
+  const std::string marked = folder.write("marked.csv", "\xEF\xBB\xBF" + data_text("via/table.csv"));
+  EXPECT_EQ(read_crowd({marked}).annotations.size(), 1U) << "a byte order mark changes nothing";
   const CrowdData both = read_crowd({data_path("via/table.csv"), data_path("via/export.json")});
   EXPECT_EQ(both.annotators.size(), 2U);
   EXPECT_EQ(both.images.size(), 2U) << "a.jpg of both is one image";

@@ -14,6 +14,8 @@ TEST(ForeignFormats, EveryRefusalNamesWhatTheFileLooksLike) {
       {"results.json", R"([{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}])",
        "looks like a list of a detector's results (COCO)"},
       {"anns.json", R"([{"image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]}])", "a list of COCO annotations alone"},
+      {"via3.json", R"({"project": {"pid": "x", "vid_list": ["1"]}, "config": {}, "metadata": {}})",
+       "looks like a project of VIA 3"},
       {"vott.json", R"({"name": "p", "securityToken": "t", "assets": {}})", "looks like a VoTT project"},
       {"createml.json",
        R"([{"image": "a.jpg", "annotations": [{"label": "a", "coordinates": {"x": 1, "y": 1, "width": 1, "height": 1}}]}])",

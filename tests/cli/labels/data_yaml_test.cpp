@@ -128,4 +128,53 @@ TEST_F(DataYaml, BrokenOnesSayWhatIsWrongAndWhere) {
   }
 }
 
+/// The layout of BDC's authors: folders of text labels, called like their pictures.
+struct AuthorsYaml : DataYaml {
+  AuthorsYaml() {
+    folder.write("JPEGImages/000005.png", read_file(kPicture));
+    folder.write("JPEGImages/000007.png", read_file(kPicture));
+    folder.write("data/crowd/000005.png.txt", "1,1,3,3,0,0\n1,1,4,3,1,2\n");
+    folder.write("data/crowd/000007.png.txt", "");
+    folder.write("data/clean/000007.png.txt", "1,1,3,3,1\n");
+    text =
+        "nc: 2\nnames: [car, bus]\nn_annotator: 3\nnc_ann: 2\nimage_dir: JPEGImages\ntrain: data/crowd\n"
+        "clean_train: data/none\nval: data/clean\n";
+  }
+  bdc::test::Outcome with_yaml(const std::string& yaml) {
+    folder.write("voc.yaml", yaml);
+    return dry_run({"voc.yaml"});
+  }
+  std::string text;
+};
+
+TEST_F(AuthorsYaml, TrainsOnTheCrowdAndEvaluatesOnTheTruth) {
+  const auto outcome = with_yaml(text);
+  EXPECT_TRUE(has(outcome.out, "JPEGImages (--images names another folder)")) << outcome.out << outcome.err;
+  EXPECT_TRUE(has(outcome.out,
+                  "train: the split train, 2 images, 2 boxes, 2 classes; 2 annotators: 0 (1 image), 2 (1 "
+                  "image)"))
+      << outcome.out << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "val: the split val, 1 image, 1 box, 2 classes")) << outcome.out << outcome.err;
+  const auto checked = run_host({"validate", "voc.yaml"}, folder.path());
+  EXPECT_TRUE(has(checked.out, "format text")) << checked.out << checked.err;
+}
+
+TEST_F(AuthorsYaml, BrokenOnesSayWhatIsWrong) {
+  const auto refuses = [&](const std::string& from, const std::string& to, const std::string& message) {
+    std::string broken = text;
+    broken.replace(broken.find(from), from.size(), to);
+    const auto outcome = with_yaml(broken);
+    EXPECT_NE(outcome.exit_code, 0) << broken;
+    EXPECT_TRUE(has(outcome.err, message)) << broken << outcome.err;
+  };
+  refuses("n_annotator: 3", "n_annotator: 1",
+          "expected n_annotator to be at least the number of annotators (2), found 1");
+  refuses("n_annotator: 3", "n_annotator: many", "expected the number of annotators after \"n_annotator:\"");
+  refuses("train: data/crowd", "train: data/gone", "\"data/gone\" is neither a folder nor a file; tried");
+  refuses("train: data/crowd", "train: JPEGImages", "expected a folder with text labels, found none in");
+  refuses("image_dir: JPEGImages", "image_dir: pictures", "image_dir: \"pictures\" is neither a folder nor a file");
+  refuses("nc: 2", "nc: 3", "expected nc to be the number of names (2)");
+  refuses("names: [car, bus]", "names: [car]", "expected nc to be the number of names (1)");
+}
+
 }  // namespace

@@ -141,6 +141,9 @@ TEST(LoadMatching, HeadsForOtherClassesAreSkippedAndNamed) {
   EXPECT_EQ(report.skipped[1].name, "head.weight");
   EXPECT_EQ(report.skipped[1].reason, "is 5 x 4 in the file, 7 x 4 in the detector");
   EXPECT_EQ(report.missing, std::vector<std::string>{"norm.weight"});
+  EXPECT_EQ(report.file_elements, 16 + 13 + 25 + 1) << "body, norm, head, and what is not the module's";
+  EXPECT_EQ(report.loaded_elements, 16 + 13);
+  EXPECT_DOUBLE_EQ(report.share(), 29.0 / 55) << "the detector has more";
   EXPECT_EQ(report.unexpected, std::vector<std::string>{"old.part"});
   EXPECT_TRUE(torch::equal(into.head->weight, head_before));
   EXPECT_TRUE(torch::equal(into.body->bias, from.body->bias));

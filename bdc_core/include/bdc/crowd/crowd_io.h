@@ -72,6 +72,9 @@ struct ReadReport {
 /// called so (train, valid, val2017, ...), also below "labels". Empty for anything else.
 [[nodiscard]] std::vector<std::string> label_splits(const std::string& path);
 
+/// The folder with the pictures that a data.yaml names (image_dir of BDC's authors), where it can be found; else empty.
+[[nodiscard]] std::string pictures_of_labels(const std::string& path);
+
 /// Reads files or folders of one format into one data set. Several paths are merged: images, classes and annotators
 /// with the same id are the same. A path of another format than the first is refused unless options.format names the
 /// format. Throws DataError (file, place, expected, found) unless options.problems is lenient;

@@ -224,12 +224,7 @@ bool looks_like_datumaro(const std::string& path) {
 void write_datumaro(const CrowdData& data, const std::string& path, WriteReport& report) {
   require_distinct_class_names(data, "datumaro");
   const std::vector<std::string> names = item_names(data);
-  std::vector<std::vector<std::pair<std::size_t, std::vector<std::size_t>>>> seen(data.annotators.size());
-  for (std::size_t i = 0; i < data.images.size(); ++i) {
-    for_each_assignment(data, i, [&](std::int32_t annotator, const std::vector<std::size_t>& rows) {
-      seen[static_cast<std::size_t>(annotator)].emplace_back(i, rows);
-    });
-  }
+  const std::vector<std::vector<SeenImage>> seen = images_by_annotator(data);
   AtomicFolder folder(path);
   bool any = false;
   for (std::size_t k = 0; k < seen.size(); ++k) {

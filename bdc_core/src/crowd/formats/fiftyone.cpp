@@ -369,6 +369,7 @@ bool is_fiftyone_file(const std::string& path) {
     json.begin_object();
     bool classes = false;
     while (json.next_member()) {
+      if (is_coco_list(json)) return false;
       if (json.key() == "samples" && json.peek() == JsonReader::Type::array) {
         json.begin_array();
         if (!json.next_element() || json.peek() != JsonReader::Type::object) return false;
@@ -438,15 +439,8 @@ void write_fiftyone(const CrowdData& data, const std::string& path, WriteReport&
   require_distinct_class_names(data, "fiftyone");
   const std::vector<std::string> names = item_names(data);
   AtomicFolder folder(path);
-  std::vector<std::string> files;
-  for (const std::string& name : names) files.push_back(to_file_name(name));
-  write_sizes_csv(join(folder.path(), "sizes.csv"), data, files);
-  std::vector<std::vector<std::pair<std::size_t, std::vector<std::size_t>>>> seen(data.annotators.size());
-  for (std::size_t i = 0; i < data.images.size(); ++i) {
-    for_each_assignment(data, i, [&](std::int32_t annotator, const std::vector<std::size_t>& rows) {
-      seen[static_cast<std::size_t>(annotator)].emplace_back(i, rows);
-    });
-  }
+  write_item_sizes(join(folder.path(), "sizes.csv"), data, names);
+  const std::vector<std::vector<SeenImage>> seen = images_by_annotator(data);
   std::size_t sizeless = 0;
   bool any = false;
   for (std::size_t k = 0; k < seen.size(); ++k) {

@@ -135,6 +135,7 @@ bool is_labelme_file(const std::string& path) {
     while (json.next_member()) {
       shapes = shapes || json.key() == "shapes";
       image = image || json.key() == "imagePath";
+      if (is_coco_list(json)) return false;
       if (shapes && image) return true;
       json.skip();
     }

@@ -551,6 +551,7 @@ bool looks_like_sagemaker(const std::string& path) {
     json.begin_object();
     while (json.next_member()) {
       if (json.key() == "source-ref" || json.key() == "answers") return true;
+      if (is_coco_list(json)) return false;
       json.skip();
     }
     return false;

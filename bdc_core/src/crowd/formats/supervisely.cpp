@@ -165,6 +165,7 @@ bool is_annotation(JsonReader& json) {
     size = size || (json.key() == "size" && json.peek() == JsonReader::Type::object);
     if (json.key() == "objects" && json.peek() == JsonReader::Type::array) objects = true;
     if (size && objects) return true;
+    if (is_coco_list(json)) return false;
     json.skip();
   }
   return false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "base/csv.h"
 #include "base/files.h"
@@ -15,15 +16,18 @@
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
 #include "crowd/label_tree.h"
+#include "crowd/listed_pictures.h"
 
 namespace bdc {
 namespace {
 
-void parse_text(std::istream& in, const std::string& name, ReadContext& context) {
+/// image_file: of the picture, where that is known. annotators (may be null) receives who drew.
+void parse_lines(std::istream& in, const std::string& name, const std::string& image_file,
+                 std::set<std::string>* annotators, ReadContext& context) {
   CrowdBuilder& builder = context.builder;
   builder.begin_file(name);
   use_class_names(context, ClassKeys::index);
-  const std::int32_t image = image_of(context, from_file_name(file_stem(name)), "", builder.place(0));
+  const std::int32_t image = image_of(context, from_file_name(file_stem(name)), image_file, builder.place(0));
   if (builder.role() == BoxRole::truth) builder.truth_covers(image);
   CsvReader csv(in, name);
   std::size_t columns = 0;  // 5: true boxes, 6: the crowd's
@@ -67,13 +71,72 @@ void parse_text(std::istream& in, const std::string& name, ReadContext& context)
                         {corner[0], corner[1], corner[2], corner[3]}, false, -1, place);
       continue;
     }
+    if (annotators != nullptr) annotators->insert(std::string(trimmed(annotator)));
     builder.add_box(image, label_of(context, label, ClassKeys::index, place),
                     builder.mention_annotator(RecordId::untyped(annotator), "", place),
                     {corner[0], corner[1], corner[2], corner[3]}, place);
   }
 }
 
+void parse_text(std::istream& in, const std::string& name, ReadContext& context) {
+  parse_lines(in, name, "", nullptr, context);
+}
+
+/// The layout of BDC's authors: a yaml whose train, val and test are folders of such files, called like the pictures in
+/// image_dir ("000005.jpg.txt").
+void read_yaml(const std::string& path, ReadContext& context) {
+  std::ifstream in = open_input(path);
+  DataYaml yaml = read_data_yaml(in, path);
+  if (yaml.has_names) take_class_names(std::move(yaml.names), path, context);
+  if (yaml.splits.empty()) {
+    throw DataError(path + ": expected \"train\", \"val\" or \"test\" with folders of labels, found none of them");
+  }
+  context.split_used = true;
+  std::string images;
+  if (!yaml.image_dir.empty()) {
+    images = listed_place(yaml, path, yaml.image_dir, "image_dir", context);
+    if (!context.image_folder) context.image_folder.emplace(images);
+  }
+  std::set<std::string> annotators;
+  std::vector<std::string> names;
+  bool found = false;
+  for (const DataYaml::Split& split : yaml.splits) {
+    names.push_back(split.name);
+    if (!context.options.split.empty() && split.name != context.options.split) continue;
+    found = true;
+    for (const std::string& place : split.places) {
+      const std::string folder = listed_place(yaml, path, place, split.name, context);
+      const std::vector<std::string> files =
+          is_folder(folder) ? files_in(folder, {".txt"}) : std::vector<std::string>();
+      if (files.empty()) {
+        throw DataError(path + ":" + std::to_string(split.line) + ": " + split.name +
+                        ": expected a folder with text labels, found none in " + printable(folder));
+      }
+      for (const std::string& file : files) {
+        if (is_no_label_file(file)) continue;
+        guarded(context, [&] {
+          std::ifstream labels = open_input(file);
+          const std::string picture = file_stem(file);
+          const bool there = !images.empty() && is_regular_file(join(images, picture));
+          parse_lines(labels, file, there ? picture : "", &annotators, context);
+        });
+      }
+    }
+  }
+  if (!found) {
+    throw DataError(path + ": expected the split " + in_quotes(context.options.split) + ", found " + join(names));
+  }
+  if (yaml.num_annotators && annotators.size() > static_cast<std::size_t>(*yaml.num_annotators)) {
+    throw DataError(path + ": expected n_annotator to be at least the number of annotators (" +
+                    std::to_string(annotators.size()) + "), found " + std::to_string(*yaml.num_annotators));
+  }
+}
+
 void read_text(const std::string& path, ReadContext& context) {
+  if (is_yaml_name(path) && !is_folder(path)) {
+    guarded(context, [&] { read_yaml(path, context); });
+    return;
+  }
   if (!is_folder(path)) {
     read_one_file(path, context, parse_text);
     return;
@@ -86,6 +149,7 @@ void read_text(const std::string& path, ReadContext& context) {
 
 /// A folder with a .txt file (or such a file) whose first row has six values with four numbers in front.
 bool looks_like_text(const std::string& path) {
+  if (is_crowds_yaml(path)) return true;
   std::vector<std::string> files;
   if (is_folder(path)) {
     files = files_in(path, {".txt"});

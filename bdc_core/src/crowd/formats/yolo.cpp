@@ -257,7 +257,7 @@ void read_yolo(const std::string& path, ReadContext& context) {
 
 /// A folder with label files below it, the first line of one of the first of which is five numbers.
 bool looks_like_yolo(const std::string& path) {
-  if (!is_folder(path)) return is_yaml_name(path);
+  if (!is_folder(path)) return is_yaml_name(path) && !is_crowds_yaml(path);
   const std::vector<std::string> files = label_files(path);
   std::size_t looked = 0;
   for (const std::string& file : files) {

@@ -4,6 +4,7 @@
 
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
+#include "cli/config/import_config.h"
 #include "cli/config/schema.h"
 #include "plugins/options.h"
 
@@ -51,6 +52,16 @@ Json load_file(const fs::path& path, std::vector<fs::path>& open, int& files, st
     throw UserError(ExitCode::config, path.string() + ": _base_ leads back to itself: " + join(chain, " -> "));
   }
   if (++files > 100) throw UserError(ExitCode::config, path.string() + ": more than 100 files through _base_");
+  const std::string extension = lower_case(path.extension().string());
+  if (extension == ".yaml" || extension == ".yml") {
+    throw UserError(ExitCode::config,
+                    path.string() +
+                        ": is YAML by its name, and a config is JSON; hyperparameters of another program are "
+                        "read with --import-config FILE, a data.yaml with --data FILE");
+  }
+  if (extension == ".py") {
+    throw UserError(ExitCode::config, path.string() + ": is a program, and programs are never run; a config is JSON");
+  }
   open.push_back(canonical);
   Json own = read_json_file(path);
   check_layer(own, path.string());
@@ -147,9 +158,15 @@ Json apply_hook(Json& config, const std::string& text) {
 
 }  // namespace
 
-Json resolve_config(const ConfigRequest& request, std::vector<ConfigLayer>* layers) {
+Json resolve_config(const ConfigRequest& request, std::vector<ConfigLayer>* layers, std::vector<std::string>* notes) {
   Json config = default_config();
   std::vector<ConfigLayer> all;
+  if (request.imported) {
+    ImportedConfig imported = import_config(*request.imported);
+    merge(config, imported.layer);
+    all.push_back({request.imported->string(), std::move(imported.layer)});
+    if (notes != nullptr) notes->insert(notes->end(), imported.notes.begin(), imported.notes.end());
+  }
   if (request.file) {
     std::vector<fs::path> open;
     int files = 0;

@@ -20,6 +20,7 @@ bool is_set(const Json& data, const char* key) {
 fs::path folder_of_images(const std::string& labels) {
   std::error_code ignored;
   if (fs::is_directory(labels, ignored)) return labels;
+  if (const std::string named = pictures_of_labels(labels); !named.empty()) return named;
   const fs::path folder = fs::path(labels).has_parent_path() ? fs::path(labels).parent_path() : fs::path(".");
   const std::string extension = lower_case(fs::path(labels).extension().string());
   const bool yaml = extension == ".yaml" || extension == ".yml";

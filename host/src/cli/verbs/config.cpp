@@ -45,7 +45,9 @@ void add_config(Command& program) {
       (void)use_demo_config(full, *catalog);
     }
     std::vector<ConfigLayer> layers;
-    Json config = resolve_config(full, &layers);
+    std::vector<std::string> notes;
+    Json config = resolve_config(full, &layers, &notes);
+    for (const std::string& note : notes) std::cerr << "note: " << note << "\n";
     if (!config["plugin"]["name"].get<std::string>().empty()) {
       if (!catalog) catalog = Catalog::read(*search);
       config = complete_config(std::move(config), *catalog, layers).json;

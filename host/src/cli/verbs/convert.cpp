@@ -54,7 +54,7 @@ int tell_losses(const std::vector<std::string>& paths, const ReadOptions& readin
 
 struct WeightConversion {
   std::string from, to;
-  bool float32 = false;
+  bool float32 = false, force = false;
 };
 
 int convert_weights(const WeightConversion& request) {
@@ -64,6 +64,7 @@ int convert_weights(const WeightConversion& request) {
                                          printable(request.to) + "'");
   }
   check_outputs({request.from}, {request.to});
+  keep_others_files({request.to}, request.force);
   const ConvertedWeights weights = open_engine().convert_weights(request.from, request.to, request.float32);
   std::cout << "read " << weights.tensors << " tensors of " << weights.elements << " elements (" << weights.origin
             << ")\nwrote " << request.to << "\n";
@@ -78,6 +79,7 @@ void add_convert_weights(Command& convert_verb, const std::shared_ptr<std::vecto
       .type_name("IN");
   verb.add_option("to", request->to, "what to write").required().type_name("OUT.safetensors");
   verb.add_flag("--float32", request->float32, "write half precision (float16, bfloat16) as float32");
+  verb.add_flag("--force", request->force, "replace a weight file that bdc-host has not written");
   verb.footer(
       "Reads state dicts, pickled modules such as the official yolov7.pt, and checkpoints from bdc or torch.save\n"
       "(their 'ema' where there is one, else their 'model' or 'state_dict'). No code in a file is ever run.\n"

@@ -80,10 +80,12 @@ std::shared_ptr<ReadOptions> add_label_options(Command& verb, const char* format
         const bool known = std::any_of(std::begin(sources_of_names), std::end(sources_of_names), is);
         return known ? std::string() : "expected assignee, file, folder or key, found '" + printable(name) + "'";
       });
-  verb.add_option("--annotator-key", options->annotator_key, "the member of COCO's annotations that names who drew")
+  verb.add_option("--annotator-key", options->annotator_key,
+                  "the member of annotations that names who drew (COCO, VIA, FiftyOne)")
       .type_name("NAME");
   verb.add_flag("--shapes-to-boxes", options->shapes_to_boxes, "take the boxes around polygons, ellipses and masks");
-  verb.add_option("--columns", options->columns, "a CSV's columns: image, annotator, class, x1, y1, x2, y2, ...")
+  verb.add_option("--columns", options->columns,
+                  "a CSV's columns: image, annotator, class, x1, y1, x2, y2, ...; of VIA: class")
       .type_name("NAME=TITLE,...");
   verb.add_option("--split", options->split, "read only this part of the data: train, val or test")
       .type_name("NAME")

@@ -17,6 +17,10 @@ std::shared_ptr<ConfigRequest> add_config_options(Command& verb) {
           "-c,--config", [request](const std::string& file) { request->file = file; },
           "training config (JSON with comments)")
       .type_name("FILE");
+  verb.add_option_handler(
+          "--import-config", [request](const std::string& file) { request->imported = file; },
+          "settings of YOLO (hyp.yaml), Detectron2 (YAML) or MMDetection (JSON)")
+      .type_name("FILE");
   verb.add_option("-p,--plugin", request->plugin, "the detector").type_name("NAME");
   verb.add_option("--hook", request->hooks, "add a training hook; may be repeated")
       .type_name("NAME[:key=value,...]")
@@ -28,7 +32,8 @@ std::shared_ptr<ConfigRequest> add_config_options(Command& verb) {
 std::string use_demo_config(ConfigRequest& request, const Catalog& catalog) {
   const bool names_data = std::any_of(request.sets.begin(), request.sets.end(),
                                       [](const std::string& set) { return set.rfind("data.labels=", 0) == 0; });
-  if (request.file || names_data || request.plugin.empty() || catalog.registry_file().empty()) return "";
+  if (request.file || request.imported || names_data || request.plugin.empty() || catalog.registry_file().empty())
+    return "";
   const auto file = catalog.registry_file().parent_path() / "configs" / ("demo_" + request.plugin + ".json");
   if (!std::filesystem::exists(file)) return "";
   request.file = file;

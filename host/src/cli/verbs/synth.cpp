@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 
 #include "bdc/base/atomic_file.h"
@@ -28,7 +29,7 @@ struct Flags {
   ShapesSettings shapes;
   std::uint64_t seed = 1;
   int threads = 0;
-  bool use_shapes = false, with_truth = false, network = false, quiet = false;
+  bool use_shapes = false, with_truth = false, network = false, quiet = false, force = false;
 };
 
 CrowdSpec spec_of(const Flags& flags) {
@@ -120,6 +121,14 @@ SkillSources sources_of(const Flags& flags, const CrowdSpec& spec, CrowdData& tr
   return open_engine().train_networks(spec, truth, request, progress);
 }
 
+/// Whether a file is what --parameters wrote earlier.
+bool is_parameters_file(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string start(200, ' ');
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start.find("\"bdc_true_annotators\"") != std::string::npos;
+}
+
 int synth(const Flags& flags) {
   if (flags.truth.empty() != flags.use_shapes) {
     throw UserError(ExitCode::usage, "give the truth to annotate or --shapes N for built-in images, one of the two");
@@ -131,6 +140,7 @@ int synth(const Flags& flags) {
   std::vector<std::string> inputs = {flags.truth, flags.config};
   for (const auto& detector : spec.detectors) inputs.push_back(detector.file);
   check_outputs(inputs, {flags.output, flags.parameters, flags.write_truth, flags.networks, flags.write_images});
+  keep_others_files({flags.output, flags.parameters, flags.write_truth}, flags.force, is_parameters_file);
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
   CrowdData labels;
   if (flags.use_shapes) {
@@ -249,10 +259,10 @@ void add_synth(Command& program) {
   const auto reading = add_truth_options(verb);
   verb.add_option("--threads", flags->threads, "0: all cores; what is drawn is the same").range(0, 1024);
   verb.add_flag("-q,--quiet", flags->quiet, "print nothing");
+  verb.add_flag("--force", flags->force, "replace files that are not marked as bdc-host's own");
   verb.footer(
       "Example:\n"
       "  bdc-host synth instances_train2017.json --preset coco-mix -o crowd.json --parameters true.json\n"
-      "  bdc-host synth --shapes 400 --preset voc-mix -o crowd.json --write-images images/\n"
       "  bdc-host synth --shapes 400 --network --preset voc-mix -o crowd.json --networks networks/");
   verb.run([=] {
     flags->use_shapes = shapes.given();

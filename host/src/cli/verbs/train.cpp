@@ -156,9 +156,11 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
     throw UserError(ExitCode::usage, "--dry-run shows a new run; leave out --resume");
   }
   if (!flags.resume.empty()) {
-    if (request.file || !request.plugin.empty() || !request.hooks.empty() || !request.sets.empty()) {
+    if (request.file || request.imported || !request.plugin.empty() || !request.hooks.empty() ||
+        !request.sets.empty()) {
       throw UserError(ExitCode::usage,
-                      "--resume uses the run's own config; leave out --config, --plugin, --hook, --set and the options "
+                      "--resume uses the run's own config; leave out --config, --import-config, --plugin, --hook, "
+                      "--set and the options "
                       "that set a key (--data, --images, --device, --amp, --strict)");
     }
     resume = flags.resume == "auto" ? newest_run() : std::filesystem::path(flags.resume);
@@ -169,7 +171,10 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
     const std::string demo = use_demo_config(request, catalog);
     if (!demo.empty()) notes.push_back(demo);
     std::vector<ConfigLayer> layers;
-    Json resolved = resolve_config(request, &layers);
+    Json resolved = resolve_config(request, &layers, &notes);
+    if (flags.dry_run && !flags.quiet) {
+      for (const std::string& note : notes) std::cerr << "note: " << note << "\n";
+    }
     const std::vector<std::string> taken = complete_data(resolved);
     if (!flags.dry_run) notes.insert(notes.end(), taken.begin(), taken.end());
     config = complete_config(with_absolute_paths(std::move(resolved)), catalog, layers);

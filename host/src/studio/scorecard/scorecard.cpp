@@ -99,7 +99,7 @@ class ExampleCards {
               "An example on " + image_name(example), view, stored.empty() ? "" : "<use href=\"#" + id + "\"/>");
     const bool not_drawn = example.drawn_class < 0;
     const std::string label = class_name(not_drawn ? example.class_found : example.drawn_class);
-    out.box(example.box, std::string(not_drawn ? "class=\"c\" style=\"" : kYoursWith) + "stroke-width:3.4px\"",
+    out.box(example.box, std::string(not_drawn ? "class=\"c\" style=\"" : kYoursWith) + "stroke-width:2.6px\"",
             (not_drawn ? "all together: " : "yours: ") + label, crowd.classes.size() > 1 ? label : "");
     for (std::size_t n = crowd.annotation_begin[example.image]; n < crowd.annotation_begin[example.image + 1]; ++n) {
       const Annotation& a = crowd.annotations[n];
