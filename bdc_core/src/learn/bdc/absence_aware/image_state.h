@@ -80,6 +80,7 @@ struct ImageState {
   double undetected = 0;  ///< expected objects that nobody drew
   double bound = 0;       ///< the image's part of the lower bound, as of the last pass
   int quiet = 0;          ///< passes since a move was accepted
+  bool asleep = false;    ///< not looked at yet: a large crowd is fitted to a part of its images first
 };
 
 /// An image as the model sees it. The spans are owned by the caller.
