@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bdc/base/span.h"
@@ -185,6 +186,7 @@ struct ImageLabels {
   Span<const Box> prediction_box;
   Span<const double> prediction_score;
   Span<const double> prediction_class_probs;  ///< N x J
+  std::optional<Box> view{};                  ///< what the detector was shown of the image; nothing: all of it
 };
 
 /// What a crowd says of one image; without predictions.
