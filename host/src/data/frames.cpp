@@ -3,6 +3,8 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace bdc::host {
@@ -61,6 +63,22 @@ std::vector<Frame> frames_of(const plugin::Images& images) {
     if (meta.tiles.empty()) out.push_back({b, meta.index, meta.to_input.m, {0, 0, width, height}});
     for (const plugin::Tile& tile : meta.tiles) {
       out.push_back({b, tile.index, tile.to_input.m, {tile.area[0], tile.area[1], tile.area[2], tile.area[3]}});
+    }
+  }
+  return out;
+}
+
+Box view_of(const Frame& frame) {
+  const AffineMap& m = frame.to_input;
+  const double det = m[0] * m[4] - m[1] * m[3];
+  if (!(std::abs(det) > 1e-12)) throw std::domain_error("affine map is singular");
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  Box out{kFar, kFar, -kFar, -kFar};
+  for (const double corner_x : {frame.area.x1, frame.area.x2}) {
+    for (const double corner_y : {frame.area.y1, frame.area.y2}) {
+      const double u = corner_x - m[2], v = corner_y - m[5];
+      const double x = (m[4] * u - m[1] * v) / det, y = (m[0] * v - m[3] * u) / det;
+      out = {std::min(out.x1, x), std::min(out.y1, y), std::max(out.x2, x), std::max(out.y2, y)};
     }
   }
   return out;

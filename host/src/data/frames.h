@@ -22,6 +22,9 @@ struct Frame {
 /// The frames of a batch, input by input, tiles in their order.
 [[nodiscard]] std::vector<Frame> frames_of(const plugin::Images& images);
 
+/// The part of the original image that the input may show: the box around the frame's area, mapped back.
+[[nodiscard]] Box view_of(const Frame& frame);
+
 /// A box of the original frame in the input, clipped to the frame's area and left out as clip_box says.
 [[nodiscard]] std::optional<Box> to_input(const Frame& frame, const Box& box);
 

@@ -51,6 +51,10 @@ GroupSpec parse_group(const Json& json, const std::string& where, bool network) 
   out.annotators = s.integer("annotators", 1, 0, kMostAnnotators);
   out.coverage = s.number("coverage", 1, 1e-6, 1);
   out.network = network_kind(s, network);
+  const std::vector<std::string> kinds = {"any", "empty", "occupied"};
+  const std::string shown = s.choice("shown", "any", kinds);
+  out.shown = static_cast<Shown>(std::find(kinds.begin(), kinds.end(), shown) - kinds.begin());
+  out.together = s.boolean("together", false);
   if (out.network) {
     s.finish();
     return out;
@@ -168,7 +172,7 @@ SkillNumbers skill_numbers(const std::string& skill) {
 }
 
 std::vector<std::string> crowd_presets() {
-  return {"voc-full", "voc-mix", "coco-full", "coco-mix", "noisy"};
+  return {"voc-full", "voc-mix", "coco-full", "coco-mix", "noisy", "screening"};
 }
 
 CrowdSpec crowd_preset(const std::string& name) {
@@ -182,6 +186,12 @@ CrowdSpec crowd_preset(const std::string& name) {
                   group("random", 100, 0.01)};
   } else if (name == "noisy") {
     out.groups = {group("expert", 3, 0.6), group("poor", 17, 0.6), group("random", 5, 0.6)};
+  } else if (name == "screening") {
+    GroupSpec batch = group("average", 3, 0.45), mixed = group("average", 7, 0.13), empty = group("average", 7, 0.18);
+    batch.together = true;
+    empty.shown = Shown::empty;
+    out.groups = {batch, mixed, empty};
+    out.empty_share = 0.7;
   } else {
     throw UserError(ExitCode::usage,
                     "no preset is called '" + printable(name) + "'" + did_you_mean(name, crowd_presets()));
@@ -229,6 +239,7 @@ CrowdSpec parse_crowd_spec(const Json& json, const std::string& source) {
   }
   if (s.has("confusion")) out.confusion = parse_confusion(json["confusion"], s.at("confusion"));
   out.cover_all = s.boolean("cover_all", false);
+  out.empty_share = s.number("empty_share", out.empty_share, 0, 0.99);
   s.finish();
   check_members(out, source);
   return out;

@@ -9,13 +9,18 @@
 
 namespace bdc::host {
 
+/// Which images a group is shown.
+enum class Shown { any, empty, occupied };
+
 /// Annotators of one skill.
 struct GroupSpec {
   std::string skill;  ///< names them: "expert-1", "expert-2"
   std::int64_t annotators = 0;
   double coverage = 1;  ///< share of the images each of them sees
   SkillNumbers numbers{};
-  bool network = false;  ///< they annotate with trained networks (network_hand.h) and not by numbers
+  bool network = false;      ///< they annotate with trained networks (network_hand.h) and not by numbers
+  Shown shown = Shown::any;  ///< the images that `coverage` is a share of
+  bool together = false;     ///< all of them see the same images
 };
 
 /// A detector whose results are annotations.
@@ -38,6 +43,7 @@ struct CrowdSpec {
   std::vector<GroupSpec> groups;
   std::vector<DetectorSpec> detectors;
   ConfusionSpec confusion;
+  double empty_share = 0;          ///< of the crowd's images: so many without objects are added to the truth
   bool cover_all = false;          ///< an image that nobody would see is given to one annotator
   Json networks = Json::object();  ///< settings of the networks (network_settings.h), checked
 
@@ -57,12 +63,14 @@ void use_networks(CrowdSpec& spec, const std::string& source);
 [[nodiscard]] SkillNumbers skill_numbers(const std::string& skill);
 
 /// voc-full (10 average), voc-mix (5 experts, 20 average), coco-full (10 average), coco-mix (20 experts at 5 %, 550
-/// average at 1 %, 330 poor at 0.5 %, 100 random at 1 %), noisy (3 experts, 17 poor, 5 random at 60 %).
-/// Throws UserError (exit 2), naming the nearest, for another name.
+/// average at 1 %, 330 poor at 0.5 %, 100 random at 1 %), noisy (3 experts, 17 poor, 5 random at 60 %),
+/// screening (70 % of the images empty; 3 average together at 45 %, 7 average at 13 %, 7 who are shown empty ones
+/// only). Throws UserError (exit 2), naming the nearest, for another name.
 [[nodiscard]] CrowdSpec crowd_preset(const std::string& name);
 [[nodiscard]] std::vector<std::string> crowd_presets();
 
-/// A spec as JSON (docs/synth.md): {"preset"?, "kind"?, "groups", "detectors", "confusion", "cover_all", "networks"}.
+/// A spec as JSON (docs/synth.md): {"preset"?, "kind"?, "groups", "detectors", "confusion", "empty_share",
+/// "cover_all", "networks"}.
 /// `source` names it in messages. Throws UserError (exit 3) for unknown keys, values out of range, members of one name
 /// and a crowd without members.
 [[nodiscard]] CrowdSpec parse_crowd_spec(const Json& json, const std::string& source);

@@ -1,9 +1,11 @@
 #include "synth/simulate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 
 #include "bdc/base/error.h"
@@ -35,13 +37,34 @@ void check(const GroupSpec& g) {
   if (!(g.coverage > 0 && g.coverage <= 1)) throw std::invalid_argument("simulated crowd: share in (0, 1]");
 }
 
+/// All images, those without objects, those with some: by Shown.
+std::array<std::vector<std::int32_t>, 3> images_by_kind(const CrowdData& labels) {
+  std::vector<char> occupied(labels.images.size(), 0);
+  for (const TruthBox& t : labels.truth) occupied[static_cast<std::size_t>(t.image)] = 1;
+  std::array<std::vector<std::int32_t>, 3> out;
+  for (std::size_t i = 0; i < occupied.size(); ++i) {
+    out[static_cast<std::size_t>(Shown::any)].push_back(static_cast<std::int32_t>(i));
+    out[static_cast<std::size_t>(occupied[i] != 0 ? Shown::occupied : Shown::empty)].push_back(
+        static_cast<std::int32_t>(i));
+  }
+  return out;
+}
+
 /// Members that see each image, in their order.
-std::vector<std::vector<std::int32_t>> lookers_of(const std::vector<CrowdMember>& members, std::size_t images,
+std::vector<std::vector<std::int32_t>> lookers_of(const std::vector<CrowdMember>& members, const CrowdData& labels,
                                                   const SimulateSettings& settings) {
+  const std::size_t images = labels.images.size();
   std::vector<std::vector<std::int32_t>> out(images);
+  const auto pools = images_by_kind(labels);
   for (std::size_t k = 0; k < members.size(); ++k) {
-    for (const auto i : covered_images(members[k], images, settings.seed)) {
-      out[static_cast<std::size_t>(i)].push_back(static_cast<std::int32_t>(k));
+    const std::vector<std::int32_t>& pool = pools[static_cast<std::size_t>(members[k].shown)];
+    if (pool.empty()) {
+      throw DataError("'" + members[k].self.name + "' is shown images " +
+                      (members[k].shown == Shown::empty ? "without objects only, and every image has some"
+                                                        : "with objects only, and no image has any"));
+    }
+    for (const auto n : covered_images(members[k], pool.size(), settings.seed)) {
+      out[static_cast<std::size_t>(pool[static_cast<std::size_t>(n)])].push_back(static_cast<std::int32_t>(k));
     }
   }
   for (std::size_t i = 0; i < images && settings.cover_all && !members.empty(); ++i) {
@@ -91,10 +114,14 @@ std::vector<CrowdMember> make_members(const CrowdSpec& spec, const CrowdData& la
   std::map<std::string, std::int64_t> count;
   for (const GroupSpec& group : spec.groups) {
     check(group);
+    std::uint64_t first = 0;
     for (std::int64_t n = 0; n < group.annotators; ++n) {
       const std::int64_t number = count[group.skill]++;
       CrowdMember member;
       member.stream = kDrawingStream + skills.of(group.skill) * kPerSkill + static_cast<std::uint64_t>(number);
+      if (first == 0) first = member.stream;
+      member.shown = group.shown;
+      if (group.together) member.coverage_stream = first;
       const std::string name = group.skill + "-" + std::to_string(number + 1);
       if (group.network) {
         member.self.name = name;
@@ -124,13 +151,39 @@ std::vector<CrowdMember> make_members(const CrowdSpec& spec, const CrowdData& la
   return out;
 }
 
+std::size_t add_empty_images(CrowdData& labels, double share) {
+  const std::size_t before = labels.images.size();
+  const auto wanted = static_cast<std::size_t>(std::llround(share / (1 - share) * static_cast<double>(before)));
+  if (wanted == 0 || before == 0) return 0;
+  const bool numbered = std::all_of(labels.images.begin(), labels.images.end(),
+                                    [](const ImageRecord& image) { return image.id.is_integer; });
+  long long last = 0;
+  std::set<std::string> names;
+  for (const ImageRecord& image : labels.images) {
+    if (numbered) last = std::max(last, std::stoll(image.id.text));
+    names.insert(image.id.text);
+    names.insert(image.file);
+  }
+  for (std::size_t n = 0, number = 0; n < wanted; ++n) {
+    ImageRecord image = labels.images[n % before];
+    do {
+      image.file = "empty-" + std::to_string(++number);
+    } while (names.count(image.file) > 0);
+    image.id = {numbered ? std::to_string(last + 1 + static_cast<long long>(n)) : image.file, numbered};
+    labels.images.push_back(std::move(image));
+  }
+  if (!labels.truth_covers.empty()) labels.truth_covers.resize(labels.images.size(), 1);
+  labels.finalize();
+  return wanted;
+}
+
 std::vector<std::int32_t> covered_images(const CrowdMember& member, std::size_t images, std::uint64_t seed) {
   std::vector<std::int32_t> order(images);
   std::iota(order.begin(), order.end(), 0);
   if (member.self.coverage >= 1 || images == 0) return order;
   const auto wanted = static_cast<std::size_t>(std::clamp<double>(
       std::round(member.self.coverage * static_cast<double>(images)), 1, static_cast<double>(images)));
-  Random random(seed, kCoverageStream, member.stream);
+  Random random(seed, kCoverageStream, member.coverage_stream != 0 ? member.coverage_stream : member.stream);
   for (std::size_t n = 0; n < wanted; ++n) {
     std::swap(order[n], order[n + static_cast<std::size_t>(random.below(static_cast<std::int64_t>(images - n)))]);
   }
@@ -150,7 +203,7 @@ std::vector<std::int32_t> simulate_crowd(CrowdData& labels, const std::vector<Cr
                       "; a crowd can only be simulated where sizes are known");
     }
   }
-  const auto lookers = lookers_of(members, labels.images.size(), settings);
+  const auto lookers = lookers_of(members, labels, settings);
   constexpr std::size_t kChunk = 64;
   struct Part {
     std::vector<Annotation> annotations;

@@ -15,8 +15,10 @@ namespace bdc::host {
 struct CrowdMember {
   SimulatedAnnotator self;
   std::shared_ptr<const Hand> hand;
-  std::uint64_t stream = 0;          ///< tells this member's random numbers from others'; no two members may share it
-  std::vector<std::string> notes{};  ///< for the user: what of a detector's results was left out
+  std::uint64_t stream = 0;  ///< tells this member's random numbers from others'; no two members may share it
+  Shown shown = Shown::any;
+  std::uint64_t coverage_stream = 0;  ///< tells which images are seen; members who see the same ones share it
+  std::vector<std::string> notes{};   ///< for the user: what of a detector's results was left out
 };
 
 /// By skill: the networks of groups that annotate with them.
@@ -38,7 +40,12 @@ struct SimulateSettings {
   int threads = 0;  ///< 0: all cores. The result has the same bits for any number.
 };
 
-/// Which images a member sees: exactly round(coverage * images), at least one, sampled without replacement. Ascending.
+/// Appends images without objects until they are `share` of all, sizes like those that are there, and returns how many.
+/// They have no pictures.
+std::size_t add_empty_images(CrowdData& labels, double share);
+
+/// Which images of those it is shown a member sees: exactly round(coverage * images), at least one, sampled without
+/// replacement. Ascending.
 [[nodiscard]] std::vector<std::int32_t> covered_images(const CrowdMember& member, std::size_t images,
                                                        std::uint64_t seed);
 

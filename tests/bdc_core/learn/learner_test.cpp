@@ -10,6 +10,7 @@
 
 #include "bdc/base/error.h"
 #include "bdc/base/state_bytes.h"
+#include "bdc/learn/bdc/absence_aware.h"
 #include "bdc/learn/learners.h"
 #include "bdc/metrics/aggregation_ap.h"
 #include "support/random_crowd.h"
@@ -430,6 +431,27 @@ TEST(AbsenceAwareLearner, ADetectorThatSeesNothingDoesNotTakeObjectsAway) {
                 0.1 * static_cast<double>(all.box.size()));
     (void)learner->finish_epoch();
   }
+}
+
+TEST(AbsenceAwareLearner, WhatADetectorWasNotShownItDidNotMiss) {
+  const RandomCrowd data(71, 200, 3, 3);
+  const bdc::AbsenceAwareResult fit = run_absence_aware(data.crowd, &data.predictions);
+  double lower = 0;
+  for (std::size_t i = 0; i < 50; ++i) {
+    bdc::ImageLabels labels = labels_of_image(data.crowd, i);  // the detector finds nothing
+    if (labels.annotations.size() == 0) continue;
+    bdc::AbsenceAwareEvidence missed = empty_evidence(fit.beliefs), unseen = missed;
+    const Targets without = consensus_of_image(fit.beliefs, labels, 0, &missed);
+    labels.view = bdc::Box{-50, -50, -10, -10};  // a zoom has pushed everything out of the frame
+    const Targets with = consensus_of_image(fit.beliefs, labels, 0, &unseen);
+    const auto sum = [](const std::vector<double>& x) { return std::accumulate(x.begin(), x.end(), 0.0); };
+    EXPECT_GE(sum(with.existence), sum(without.existence) - 1e-9) << i;
+    lower += sum(with.existence) - sum(without.existence);
+    // What nobody drew may be missed all the same.
+    EXPECT_LE(unseen.source.back().missed, 0.2) << i;
+    EXPECT_NEAR(missed.source.back().missed, sum(without.existence), 0.2) << i;
+  }
+  EXPECT_GT(lower, 1);
 }
 
 TEST(AbsenceAwareLearner, AGoodDetectorMakesTheConsensusBetter) {

@@ -240,6 +240,28 @@ TEST(RealCrowds, FriendsWhoErrAlikeAreFoundAndCountLess) {
   EXPECT_FALSE(r.dependence.one_voice);
 }
 
+TEST(RealCrowds, ALargeCrowdThatStartsFromAPartOfItsImagesHasTheSameBitsForAnyNumberOfThreads) {
+  const RandomCrowd data(37, 8000, 8, 4);
+  ASSERT_GT(data.crowd.annotations.size(), 60'000U);
+  AbsenceAwareOptions options;
+  options.max_rounds = 4;
+  options.threads = 1;
+  double last = -std::numeric_limits<double>::infinity();
+  std::size_t falls = 0;
+  options.observer = [&](bdc::AbsenceAwareUpdate, double bound) {
+    falls += bound < last - 1e-9 * std::abs(last) ? 1 : 0;
+    last = bound;
+  };
+  const AbsenceAwareResult one = run_absence_aware(data.crowd, nullptr, options);
+  EXPECT_EQ(falls, 0U);
+  options.observer = nullptr;
+  options.threads = 3;
+  const AbsenceAwareResult three = run_absence_aware(data.crowd, nullptr, options);
+  EXPECT_EQ(one.bound, three.bound);
+  EXPECT_EQ(one.targets.existence, three.targets.existence);
+  EXPECT_EQ(one.targets.class_probs, three.targets.class_probs);
+}
+
 TEST(RealCrowds, AnEpochWithoutImagesForgetsNothing) {
   const RandomCrowd data(37, 40, 5, 3);
   const auto learner = begun(data.crowd);

@@ -247,6 +247,16 @@ TEST(Frames, BoxesInsideTheInputComeBackFromAnyAugmentation) {
   EXPECT_GT(compared, 20u);
 }
 
+TEST(Frames, TheViewIsThePartOfTheImageThatTheInputShows) {
+  // Flipped, twice as large, shifted: x' = 640 - 2 x + 40, y' = 2 y - 60, in an input of 640 x 320.
+  const Frame frame{0, 0, {-2, 0, 680, 0, 2, -60}, {0, 0, 640, 320}};
+  const bdc::Box view = view_of(frame);
+  EXPECT_DOUBLE_EQ(view.x1, 20);
+  EXPECT_DOUBLE_EQ(view.x2, 340);
+  EXPECT_DOUBLE_EQ(view.y1, 30);
+  EXPECT_DOUBLE_EQ(view.y2, 190);
+}
+
 TEST(Frames, RowsThatDoNotFitTheBatchAreRefused) {
   const ShapesData data({4, 3, 64, 1, 1});
   const Batch batch = make_batch(data, {0, 1}, 64);

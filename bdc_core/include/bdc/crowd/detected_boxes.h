@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "bdc/base/span.h"
 #include "bdc/crowd/box.h"
@@ -14,6 +15,9 @@ struct DetectedBoxes {
   Span<const Box> box;
   Span<const double> score;        ///< 0..1
   Span<const double> class_probs;  ///< N x J, rows sum to 1
+  /// The part of the image that the detector was shown; nothing: all of it. A zoom or a shift may push objects out of
+  /// the frame: that they are not found says nothing.
+  std::optional<Box> view = std::nullopt;
 };
 
 /// The detections of image `image` of `predictions`.

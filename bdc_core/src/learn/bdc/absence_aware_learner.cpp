@@ -113,6 +113,7 @@ class AbsenceAwareLearner final : public Learner {
       const std::size_t count = std::min(detections.box.size(), kMostDetections);
       labels.prediction_box = {detections.box.data(), count};
       labels.prediction_score = {detections.score.data(), count};
+      labels.view = given.view;
       labels.prediction_class_probs = {detections.class_probs.data(), count * crowd_->classes.size()};
     }
     return evidence_->observe(beliefs_, labels, settings_.min_weight);

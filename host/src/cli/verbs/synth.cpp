@@ -152,6 +152,16 @@ int synth(const Flags& flags) {
   }
   if (labels.images.empty())
     throw DataError(flags.truth + ": expected images, found none; there is nothing to annotate");
+  if (spec.empty_share > 0) {
+    for (const auto& [name, given] : {std::pair{"--write-images", !flags.write_images.empty()},
+                                      {"annotators with networks", !spec.network_skills().empty()}}) {
+      if (given) {
+        throw UserError(ExitCode::usage,
+                        std::string(name) + ": this crowd has images without objects, of which there are no pictures");
+      }
+    }
+    (void)add_empty_images(labels, spec.empty_share);
+  }
   SkillSources sources;
   if (!spec.network_skills().empty()) {
     CrowdSpec others = spec;  // what is wrong with them is said before networks are trained

@@ -11,6 +11,7 @@
 #include "bdc/base/table.h"
 #include "bdc/base/user_error.h"
 #include "bdc/learn/learners.h"
+#include "data/frames.h"
 #include "engine/hooks/consensus_report.h"
 #include "engine/hooks/image_targets.h"
 #include "plugins/builtin_info.h"
@@ -74,9 +75,12 @@ class LearnerHook : public plugin::TrainingHook {
       seen = run.unmap_predictions(*step.predictions, *step.images);
     }
     Targets batch;
+    const std::vector<Frame> frames = seen ? frames_of(*step.images) : std::vector<Frame>{};
     for (std::size_t b = 0; b < step.images->meta.size(); ++b) {
       const auto image = static_cast<std::size_t>(step.images->meta[b].index);
-      add_targets(image, seen ? of_image(*seen, b) : DetectedBoxes{}, run.epoch < warmup_, batch);
+      DetectedBoxes detections = seen ? of_image(*seen, b) : DetectedBoxes{};
+      if (seen) detections.view = view_of(frames[b]);
+      add_targets(image, detections, run.epoch < warmup_, batch);
       drawn_ += objects_drawn(*run.labels, image);
     }
     trained_on_ += static_cast<double>(batch.box.size());

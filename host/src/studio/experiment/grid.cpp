@@ -128,7 +128,9 @@ void check_crowd(Json& crowd, const std::string& where, const fs::path& folder) 
       spec["detectors"].push_back({{"name", d["name"]}, {"file", "to be made"}});
     }
   }
-  (void)parse_crowd_spec(spec, where);
+  if (parse_crowd_spec(spec, where).empty_share > 0) {
+    fail(where, "a crowd with images without objects (empty_share) has no pictures to train on; use `synth`");
+  }
   add_detector_content(crowd);
 }
 

@@ -18,6 +18,8 @@
   SECTION(curves, "curves", "Curves", const ReportData&)                                                                \
   /* objects and, where there is truth, AP of every method's labels */                                                  \
   SECTION(methods, "methods", "Labels", const ReportData&)                                                              \
+  /* where there is truth: how often what the methods are so sure of is so */                                           \
+  SECTION(reliability, "reliability", "Reliability", const ReportData&)                                                 \
   /* the table of annotators, an overview, and the place where one annotator is shown */                                \
   SECTION(annotators, "annotators", "Annotators", const ReportData&, const AnnotatorClusters&)                          \
   /* means, confusions and box errors of the groups */                                                                  \

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bdc/base/span.h"
@@ -144,7 +145,8 @@ enum class AbsenceAwareUpdate { partition, sources, shift, boxes, noise_shape, d
 
 struct AbsenceAwareOptions {
   int max_rounds = 50;
-  double tolerance = 1e-6;  ///< stop when a round raises the bound by less than this times its size, at least 20,000
+  /// Stop when a round raises the bound by less than this times (its size, at least 20,000, and 10,000 per source).
+  double tolerance = 1e-6;
   double min_existence = 1e-6;  ///< candidates below are left out of the targets
   int threads = 0;              ///< 0: all cores. The result has the same bits for any number.
   /// Counted earlier, in box sizes (AbsenceAwareResult::evidence). Classes as in this crowd; sources 0..K-1 are its
@@ -184,6 +186,7 @@ struct ImageLabels {
   Span<const Box> prediction_box;
   Span<const double> prediction_score;
   Span<const double> prediction_class_probs;  ///< N x J
+  std::optional<Box> view{};                  ///< what the detector was shown of the image; nothing: all of it
 };
 
 /// What a crowd says of one image; without predictions.

@@ -131,6 +131,9 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
   // Logarithm of the joint weight of "is an object" (real) and "every member is spurious".
   set_voices(c);
   double real = image_.lone ? 0.0 : log_object_ + log_all_miss_;
+  if (!image_.lone && out_of_view(beliefs_, image_, c)) {  // that the detector did not find it says nothing
+    real -= image_.weight_of_look(image_.seen_by.size() - 1) * beliefs_.source.back().log_miss;
+  }
   // In a lone image nothing is known of existence; ImageState::occupied says it.
   double spurious = image_.lone ? -std::numeric_limits<double>::infinity() : 0.0;
   const double area = c.size[0] * c.size[1], spread = c.variance[0] * c.variance[1] * c.variance[2] * c.variance[3];

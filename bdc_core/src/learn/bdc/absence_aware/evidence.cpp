@@ -169,6 +169,12 @@ void add_image_sums(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
     }
   }
   if (image.lone) return;
+  for (const Candidate& c : state.candidates) {
+    if (!out_of_view(beliefs, image, c)) continue;
+    const double w = image.weight_of_look(image.seen_by.size() - 1) * c.existence;
+    evidence.source.back().missed -= w;
+    evidence.source.back().missed_doubt -= w * (1 - c.existence);
+  }
   const double drawn = drawn_objects(state), objects = drawn + state.undetected, doubt = doubt_of(state);
   const Hidden hidden = rate.hidden(drawn);
   for (std::size_t n = 0; n < image.seen_by.size(); ++n) {

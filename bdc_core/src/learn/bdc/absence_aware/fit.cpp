@@ -28,6 +28,9 @@ constexpr std::size_t kImagesPerChunk = 16, kImagesPerTrim = 8192;
 constexpr std::size_t kMostBlockSources = 50'000;
 /// Of a tiny crowd's bound a millionth is a rise that means nothing; it is measured against this instead.
 constexpr double kSmallBound = 2e4;
+/// Added for every source: strengths of a thousand annotators creep up for many rounds, a little each, and nothing that
+/// could be said of anybody, or of a target, moves.
+constexpr double kBoundPerSource = 1e4;
 constexpr double kLeastPower = 0, kMostPower = 1.25, kLeastTail = 1.5, kMostTail = 200;
 
 /// The fit of one crowd: the state of every image, the beliefs, and one member function per update.
@@ -55,6 +58,7 @@ class Fit {
     for (std::size_t k = 0; has_prior_ && k < beliefs_.sources(); ++k) {
       if (prior_.source[k].boxes > 0) beliefs_.source[k].active = true;
     }
+    for (const SourceBelief& s : beliefs_.source) active_sources_ += s.active ? 1 : 0;
     if (options.priors != nullptr || options.prior_evidence != nullptr) {
       // Start from what is known already.
       const AbsenceAwareEvidence start = has_prior_ ? prior_ : empty_evidence(beliefs_);
@@ -69,25 +73,12 @@ class Fit {
 
   AbsenceAwareResult run() {
     AbsenceAwareResult result;
+    if (problem_.items.size() >= kManyBoxes) fit_sample();
     double before = 0;
     for (int round = 1; round <= std::max(1, options_.max_rounds); ++round) {
       const bool weighed = round == kIndependentRounds + 1 && weigh_dependence(result.dependence);
-      image_pass(round == 1 ? ImagePass::first : ImagePass::partition);
-      if (round == 1 && !has_prior_ && beliefs_.classes > kFewClasses) {
-        reachable_ = std::make_unique<ConfusionEntries>(reachable_entries(problem_, state_, beliefs_.log_confusion));
-      }
-      observe(AbsenceAwareUpdate::partition);
-      update_sources(true);
-      double bound = pass_over_boxes();
-      for (int cycle = is_huge(beliefs_.log_confusion) ? 1 : kCycles; cycle > 0; --cycle) {
-        update_sources(false);
-        const double last = bound;
-        bound = pass_over_boxes();
-        if (bound - last < kSlightGain * options_.tolerance * std::max(kSmallBound, std::abs(bound))) break;
-      }
-      update_noise_shape();
-      bound = pass_over_boxes();
-      const double change = round == 1 ? 1.0 : (bound - before) / std::max(kSmallBound, std::abs(bound));
+      const double bound = one_round(round == 1, options_.tolerance);
+      const double change = round == 1 ? 1.0 : (bound - before) / scale_of(bound);
       result.bound.push_back(bound);
       result.rounds = round;
       before = bound;
@@ -109,6 +100,55 @@ class Fit {
   static constexpr int kCycles = 4;  ///< updates of sources and boxes between two looks at the partition, at most
   /// Cycles end when the bound rises by less than this times what ends the fit.
   static constexpr double kSlightGain = 1;
+
+  static constexpr std::size_t kManyBoxes = 50'000, kSampleStride = 8;
+  static constexpr int kSampleRounds = 12;
+  static constexpr double kSampleTolerance = 1e-5;
+
+  /// What a rise of the bound is measured against.
+  [[nodiscard]] double scale_of(double bound) const {
+    return std::max(kSmallBound, std::abs(bound)) + kBoundPerSource * active_sources_;
+  }
+
+  /// Partition, then sources and boxes in turns, then the shape of the noise. The bound after it.
+  double one_round(bool first, double tolerance) {
+    image_pass(first ? ImagePass::first : ImagePass::partition);
+    if (first && !has_prior_ && beliefs_.classes > kFewClasses) {
+      reachable_ = std::make_unique<ConfusionEntries>(reachable_entries(problem_, state_, beliefs_.log_confusion));
+    }
+    observe(AbsenceAwareUpdate::partition);
+    update_sources(true);
+    double bound = pass_over_boxes();
+    for (int cycle = is_huge(beliefs_.log_confusion) ? 1 : kCycles; cycle > 0; --cycle) {
+      update_sources(false);
+      const double last = bound;
+      bound = pass_over_boxes();
+      if (bound - last < kSlightGain * tolerance * scale_of(bound)) break;
+    }
+    update_noise_shape();
+    return pass_over_boxes();
+  }
+
+  /// A large crowd: learns from every eighth image alone, so that the others are met with beliefs that hardly change
+  /// any more. It is a start for the fit, nothing else: no bound of it is reported.
+  void fit_sample() {
+    for (std::size_t i = 0; i < state_.size(); ++i) state_[i].asleep = i % kSampleStride != 0;
+    sampling_ = true;
+    double before = 0;
+    for (int round = 1; round <= std::min(kSampleRounds, std::max(1, options_.max_rounds)); ++round) {
+      const double bound = one_round(round == 1, kSampleTolerance);
+      if (round > 1 && bound - before < kSampleTolerance * scale_of(bound)) break;
+      before = bound;
+    }
+    for (ImageState& image : state_) image.asleep = false;
+    sampling_ = false;
+    if (reachable_ == nullptr) return;
+    // What the other images will ask for.
+    const ConfusionCells cells =
+        count_labels(problem_, state_, beliefs_.log_confusion, nullptr, options_.threads, reachable_.get());
+    reachable_.reset();
+    set_confusion_posteriors(cells, beliefs_, options_.threads);
+  }
 
   /// Updates all boxes; the bound after it.
   double pass_over_boxes() {
@@ -167,7 +207,9 @@ class Fit {
     parallel_chunks(problem_.images(), kImagesPerChunk, options_.threads,
                     [&](std::size_t begin, std::size_t end, std::size_t) {
                       for (std::size_t i = begin; i < end; ++i) {
-                        run_image_pass(beliefs_, problem_.image(i), pass, state_[i]);
+                        if (state_[i].asleep) continue;
+                        const bool met = pass == ImagePass::first && !state_[i].candidates.empty();  // in the sample
+                        run_image_pass(beliefs_, problem_.image(i), met ? ImagePass::partition : pass, state_[i]);
                         if (pass != ImagePass::boxes && is_huge(beliefs_.log_confusion)) forget_neighbours(state_[i]);
                       }
                     });
@@ -202,6 +244,7 @@ class Fit {
       part[block].source.resize(S);
       part[block].class_count.assign(beliefs_.classes, 0.0);
       for (std::size_t i = begin; i < end; ++i) {
+        if (state_[i].asleep) continue;
         add_image_sums(beliefs_, problem_.image(i), state_[i], what, part[block]);
       }
     });
@@ -404,7 +447,7 @@ class Fit {
   }
 
   void observe(AbsenceAwareUpdate update) const {
-    if (options_.observer) options_.observer(update, lower_bound());
+    if (options_.observer && !sampling_) options_.observer(update, lower_bound());
   }
 
   /// Room for exactly what will be appended: growing by doubling would need twice the memory.
@@ -462,6 +505,8 @@ class Fit {
   ConfusionCells label_cells_;                   ///< of the last update of the sources, where collect() needs them
   std::unique_ptr<ConfusionEntries> reachable_;  ///< confusion entries that are looked at; null: all
   std::vector<ImageState> state_;
+  bool sampling_ = false;
+  double active_sources_ = 0;
   std::array<double, 2> power_step_{0.25, 0.25};
   double tail_step_ = 0.7;
 };

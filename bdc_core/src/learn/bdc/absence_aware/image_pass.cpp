@@ -160,7 +160,7 @@ Targets consensus_of_image(const AbsenceAwareBeliefs& beliefs, const ImageLabels
   const auto extent = image_extent(labels.width, labels.height, items);
   const std::vector<double> weights = look_weights(beliefs, seen_by);
   set_item_weights(seen_by, weights, items);
-  const ImageItems image{extent[0], extent[1], items, seen_by, is_lone(beliefs, seen_by), weights};
+  const ImageItems image{extent[0], extent[1], items, seen_by, is_lone(beliefs, seen_by), weights, labels.view};
   ImageState state;
   run_image_pass(beliefs, image, ImagePass::first, state);
   Targets out;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "bdc/learn/bdc/absence_aware.h"
@@ -80,6 +81,7 @@ struct ImageState {
   double undetected = 0;  ///< expected objects that nobody drew
   double bound = 0;       ///< the image's part of the lower bound, as of the last pass
   int quiet = 0;          ///< passes since a move was accepted
+  bool asleep = false;    ///< not looked at yet: a large crowd is fitted to a part of its images first
 };
 
 /// An image as the model sees it. The spans are owned by the caller.
@@ -89,6 +91,7 @@ struct ImageItems {
   Span<const std::int32_t> seen_by;  ///< sources
   bool lone = false;  ///< one source that draws saw it in a crowd that is not corroborated: existence has fixed odds
   Span<const double> look_weight;  ///< per entry of seen_by; empty: all 1
+  std::optional<Box> view{};       ///< what the detector was shown; nothing: all of it
   [[nodiscard]] double weight_of_look(std::size_t n) const { return look_weight.size() == 0 ? 1.0 : look_weight[n]; }
 };
 
@@ -112,6 +115,10 @@ struct ImageItems {
 [[nodiscard]] inline bool tells_of_classes(const Candidate& c, const ImageItems& image) {
   return c.members.size() > 1 || image.lone;
 }
+
+/// Whether the detector could not have found a candidate: it was not shown the place. Less than a tenth of the box in
+/// its view is nothing to go by, as for the targets it is trained on.
+[[nodiscard]] bool out_of_view(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const Candidate& c);
 
 /// Whether a box of the image is an annotator's.
 [[nodiscard]] bool annotator_drew(const ImageItems& image);

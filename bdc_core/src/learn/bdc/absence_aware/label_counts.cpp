@@ -112,6 +112,7 @@ ConfusionEntries reachable_entries(const Problem& problem, const std::vector<Ima
     for (std::size_t j = 0; c >= detector && j < J; ++j) add(j);
     for (std::size_t s = problem.column_item_begin[c]; s < problem.column_item_begin[c + 1]; ++s) {
       const std::size_t item = problem.column_item[s], i = image_of[item];
+      if (state[i].asleep) continue;
       const ClassSet classes = state[i].classes_of_item(item - problem.item_begin[i], J);
       for (std::size_t u = 0; u < classes.size(); ++u) add(classes[u]);
     }
