@@ -6,6 +6,7 @@
 
 #include <bdc/plugin/boxes.h>
 #include <bdc/plugin/detector.h>
+#include <bdc/plugin/ranks.h>
 #include <torch/nn.h>
 #include <torch/utils.h>
 
@@ -55,7 +56,7 @@ struct Grid : Activations {
   Tensor centres;                     // cells x 2
 };
 
-class Detector : public bdc::plugin::Detector {
+class Detector : public bdc::plugin::Detector, public bdc::plugin::SharesBatches {
  public:
   static DetectorInfo describe() {
     DetectorInfo info;
@@ -131,6 +132,8 @@ class Detector : public bdc::plugin::Detector {
     return combine(grid, row, targets.boxes.index_select(0, target), class_loss, torch::ones_like(class_loss));
   }
 
+  void use_counts(bdc::plugin::SharedCounts counts) override { counts_ = std::move(counts); }
+
  protected:
   // Which cell answers for which target: the cells in the middle half of the box, at least the one next to its centre;
   // where boxes overlap, the smaller one. Returns rows of the grid and, for each, the target.
@@ -153,7 +156,8 @@ class Detector : public bdc::plugin::Detector {
                     const Tensor& weight) const {
     const Tensor wanted = torch::zeros_like(grid.objectness).index_fill(0, row, 1.0);
     const Tensor trust = torch::ones_like(grid.objectness).index_copy(0, row, weight);
-    const Tensor norm = weight.sum().clamp_min(1.0);
+    Tensor norm = weight.sum().clamp_min(1.0);
+    if (!counts_.is_alone()) norm = torch::full_like(norm, counts_.divisor(weight.sum().item<double>()));
     const Tensor objectness =
         (torch::binary_cross_entropy_with_logits(grid.objectness, wanted, {}, {}, at::Reduction::None) * trust).sum() /
         norm;
@@ -166,6 +170,7 @@ class Detector : public bdc::plugin::Detector {
  private:
   std::int64_t classes_;
   double box_gain_;
+  bdc::plugin::SharedCounts counts_;  // of the other processes that share the batch, if there are any
   Net net_;
 };
 

@@ -9,8 +9,8 @@
 namespace eva {
 namespace {
 
-double share(const TrainedStage& trained) {
-  return 1.0 / static_cast<double>(std::max<std::int64_t>(1, trained.regions.target.size(0)));
+double share(const TrainedStage& trained, const bdc::plugin::SharedCounts& counts = {}) {
+  return 1.0 / counts.divisor(static_cast<double>(trained.regions.target.size(0)));
 }
 
 /// Rows of regions that have a target.
@@ -48,11 +48,12 @@ LossOptions::LossOptions() {
 }
 
 StageLoss stage_loss(std::size_t stage, const TrainedStage& trained, const Tensor& classes, const Tensor& weights,
-                     const Tensor& targets) {
+                     const Tensor& targets, const bdc::plugin::SharedCounts& counts) {
   const Tensor rows = rows_with_target(trained);
+  const double one = share(trained, counts);
   const Tensor own = weights.defined() ? weights.index_select(0, rows) : Tensor();
-  return {parts::weighted_sum(parts::soft_cross_entropy_rows(trained.scores.logits, classes), weights) * share(trained),
-          parts::weighted_sum(box_rows(stage, trained, rows, targets), own) * share(trained)};
+  return {parts::weighted_sum(parts::soft_cross_entropy_rows(trained.scores.logits, classes), weights) * one,
+          parts::weighted_sum(box_rows(stage, trained, rows, targets), own) * one};
 }
 
 std::vector<Tensor> boxes_of(const std::vector<parts::Proposals>& proposals) {
@@ -87,7 +88,7 @@ bdc::plugin::LossTerms soft_loss(Network& network, const Features& features, con
     const TrainedStage& stage = drawn.stages[s];
     const Tensor classes = parts::region_classes(probs, stage.regions.target, probs.size(1));
     const Tensor trust = parts::region_weights(weights, stage.regions.target);
-    stages.push_back(stage_loss(s, stage, classes, trust, boxes));
+    stages.push_back(stage_loss(s, stage, classes, trust, boxes, options.counts));
   }
   return total_loss(stages, parts::rpn_loss(features.rpn, drawn.anchors, boxes, weights, options.rpn));
 }

@@ -5,8 +5,10 @@
 ///   N,
 /// w being the weight of the region's target and 1 for background; over the anchors drawn for the proposals
 ///   rpn_cls = sum( w BCE ) / n,   rpn_loc = sum over anchors with a target ( w |code - code of its target|_1 ) / n,
-/// n = anchors wanted per image * images. The total is the sum of all eight.
+/// n = anchors wanted per image * images. The total is the sum of all eight. Where ranks share a batch, N and n are
+/// divided as SharedCounts says.
 
+#include <bdc/plugin/ranks.h>
 #include <bdc/plugin/types.h>
 
 #include <vector>
@@ -20,15 +22,19 @@ struct LossOptions {
   parts::ProposalOptions proposals;  ///< those the cascade is trained on
   parts::RpnLossOptions rpn;
   parts::RegionOptions regions;
+  bdc::plugin::SharedCounts counts{};  ///< of the regions; those of the anchors are in `rpn`
+
+  void use_counts(const bdc::plugin::SharedCounts& shared) { counts = rpn.counts = shared; }
 };
 
 struct StageLoss {
   Tensor cls, box;  ///< scalars
 };
 /// classes: N x (classes + 1), one class vector per region, background last. weights: N, or undefined for 1 everywhere.
-/// targets: T x 4.
+/// targets: T x 4. counts: what N is divided by.
 [[nodiscard]] StageLoss stage_loss(std::size_t stage, const TrainedStage& trained, const Tensor& classes,
-                                   const Tensor& weights, const Tensor& targets);
+                                   const Tensor& weights, const Tensor& targets,
+                                   const bdc::plugin::SharedCounts& counts = {});
 
 /// The boxes of proposals, per image.
 [[nodiscard]] std::vector<Tensor> boxes_of(const std::vector<parts::Proposals>& proposals);

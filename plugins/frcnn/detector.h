@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bdc/plugin/detector.h>
+#include <bdc/plugin/ranks.h>
 
 #include <memory>
 
@@ -10,7 +11,7 @@
 namespace frcnn {
 
 /// Faster R-CNN behind the plugin interface. Options: docs/frcnn.md.
-class Detector : public bdc::plugin::Detector {
+class Detector : public bdc::plugin::Detector, public bdc::plugin::SharesBatches {
  public:
   static bdc::plugin::DetectorInfo describe();
   /// Throws std::invalid_argument when anchor sizes or ratios cannot be read.
@@ -27,6 +28,7 @@ class Detector : public bdc::plugin::Detector {
   bdc::plugin::LossTerms hard_loss(const bdc::plugin::Activations& activations,
                                    const bdc::plugin::HardTargets& targets) override;
   void prepare_for_inference() override;
+  void use_counts(bdc::plugin::SharedCounts counts) override { loss_options_.use_counts(counts); }
 
  private:
   LossOptions loss_options_;

@@ -17,8 +17,8 @@ std::vector<Tensor> boxes_of(const std::vector<parts::Proposals>& proposals) {
   return out;
 }
 
-double share_of(const Tensor& rows) {
-  return 1.0 / static_cast<double>(std::max<std::int64_t>(1, rows.size(0)));
+double share_of(const Tensor& rows, const bdc::plugin::SharedCounts& counts = {}) {
+  return 1.0 / counts.divisor(static_cast<double>(rows.size(0)));
 }
 
 /// Both stages' samples, drawn in this order: anchors, then regions.
@@ -51,8 +51,8 @@ const parts::BoxCoder& region_coder() {
 }
 
 RegionLoss region_loss(const RegionOutputs& out, const parts::Regions& regions, const Tensor& target_boxes,
-                       const Tensor& classes, const Tensor& weights) {
-  const double share = share_of(regions.boxes);
+                       const Tensor& classes, const Tensor& weights, const bdc::plugin::SharedCounts& counts) {
+  const double share = share_of(regions.boxes, counts);
   const Tensor objects = (regions.target >= 0).nonzero().squeeze(1);
   const auto of_objects = [&](const Tensor& t) { return t.index_select(0, objects); };
   const Tensor codes = parts::pick_codes(of_objects(out.codes), of_objects(classes).argmax(1));
@@ -70,9 +70,9 @@ bdc::plugin::LossTerms soft_loss(Network& network, const Scene& scene, const bdc
   const Samples drawn = draw(scene, labels, options);
   const auto rpn = parts::rpn_loss(scene.rpn, drawn.anchors, labels.boxes, weights, options.rpn);
   const auto& regions = drawn.regions;
-  const auto region =
-      region_loss(network.look(scene, regions.boxes, regions.image()), regions, labels.boxes,
-                  parts::region_classes(probs, regions.target, 0), parts::region_weights(weights, regions.target));
+  const auto region = region_loss(network.look(scene, regions.boxes, regions.image()), regions, labels.boxes,
+                                  parts::region_classes(probs, regions.target, 0),
+                                  parts::region_weights(weights, regions.target), options.counts);
   return total(rpn, region);
 }
 

@@ -119,7 +119,7 @@ RpnLoss rpn_loss(const RpnOutputs& rpn, const AnchorSample& sample, const Tensor
                  const RpnLossOptions& options, const BoxCoder& coder) {
   const std::int64_t positives = sample.positive.size(0), drawn = positives + sample.negative.size(0);
   const std::int64_t divisor = options.by_number_drawn ? drawn : options.sampler.per_image * rpn.objectness.size(0);
-  const double share = 1.0 / static_cast<double>(std::max<std::int64_t>(1, divisor));
+  const double share = 1.0 / options.counts.divisor(static_cast<double>(divisor));
 
   const Tensor logits = rpn.objectness.flatten().index_select(0, torch::cat({sample.positive, sample.negative}));
   Tensor wanted = torch::zeros_like(logits).detach();

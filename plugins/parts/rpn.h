@@ -3,6 +3,7 @@
 /// Region proposal network: an objectness and a box code for every anchor, the proposals made of them, and their loss.
 /// torchvision's and detectron2's differ in names and constants alone; both are options.
 
+#include <bdc/plugin/ranks.h>
 #include <torch/nn.h>
 
 #include <string>
@@ -83,6 +84,7 @@ struct RpnLossOptions {
   /// Both parts are divided by the number of anchors drawn (torchvision), or by sampler.per_image * images
   /// (detectron2).
   bool by_number_drawn = true;
+  bdc::plugin::SharedCounts counts{};  ///< makes the divisor of that number
 };
 
 /// targets: T x 4; those of image b in the rows begin[b] .. begin[b+1]-1. No gradient.

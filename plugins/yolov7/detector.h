@@ -1,8 +1,10 @@
 #pragma once
 
 #include <bdc/plugin/detector.h>
+#include <bdc/plugin/ranks.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "yolov7/decode.h"
@@ -12,7 +14,7 @@
 namespace yolov7 {
 
 /// YOLOv7 behind the plugin interface. Options: docs/yolov7.md.
-class Detector : public bdc::plugin::Detector {
+class Detector : public bdc::plugin::Detector, public bdc::plugin::SharesBatches {
  public:
   static bdc::plugin::DetectorInfo describe();
   /// Throws std::invalid_argument when the option "anchors" is not 18 positive numbers.
@@ -32,6 +34,7 @@ class Detector : public bdc::plugin::Detector {
   std::vector<bdc::plugin::ParameterGroup> parameter_groups() override;
   /// Fuses the network.
   void prepare_for_inference() override;
+  void use_counts(bdc::plugin::SharedCounts counts) override { loss_options_.counts = std::move(counts); }
   /// Replaces the anchors by fitted ones if they would miss more than 2 % of the boxes.
   void adapt_to_boxes(const torch::Tensor& sizes) override;
 

@@ -23,6 +23,30 @@ Tensor last_of_each_row(const Tensor& row) {
   return order.index({last});
 }
 
+/// What turns means over this rank's pairs and rows into its part of those over all ranks' (SharedCounts). All 1 in one
+/// process.
+struct Shares {
+  Shares(const Heads& heads, const std::vector<Pairs>& assigned, const bdc::plugin::SharedCounts& counts)
+      : pairs(assigned.size(), 1.0), batch(heads.batch) {
+    if (counts.is_alone()) return;
+    std::vector<double> own;
+    for (const Pairs& p : assigned) own.push_back(static_cast<double>(p.row.size(0)));
+    own.push_back(static_cast<double>(heads.batch));
+    const std::vector<double> divisors = counts.divisors(own);
+    for (std::size_t l = 0; l < pairs.size(); ++l) pairs[l] = own[l] / divisors[l];
+    images = own.back() / divisors.back();
+    batch = std::llround(divisors.back() * counts.ranks());
+  }
+  std::vector<double> pairs;  ///< by level
+  double images = 1;
+  std::int64_t batch;  ///< images of all ranks
+};
+
+/// t * share, and t itself in one process.
+Tensor shared(const Tensor& t, double share) {
+  return share == 1.0 ? t : t * share;
+}
+
 std::vector<Pairs> assign(const Heads& heads, const LossOptions& options, const Tensor& boxes,
                           const Tensor& image_index, const ClassFit& class_fit) {
   return options.assigner == Assigner::plain ? candidates(heads, boxes, image_index)
@@ -74,13 +98,13 @@ Tensor objectness_loss(const Level& level, const Pairs& pairs, const Tensor& cio
   return torch::binary_cross_entropy_with_logits(logits, wanted, trust, {}, at::Reduction::Mean);
 }
 
-bdc::plugin::LossTerms total_loss(const Heads& heads, const LossOptions& options, const Tensor& box, const Tensor& obj,
-                                  const Tensor& cls) {
+bdc::plugin::LossTerms total_loss(const Heads& heads, const LossOptions& options, std::int64_t batch, const Tensor& box,
+                                  const Tensor& obj, const Tensor& cls) {
   const double edge = static_cast<double>(std::max(heads.input_height, heads.input_width)) / 640.0;
   const Tensor b = box * options.box_gain, o = obj * (options.obj_gain * edge * edge),
                c = cls * (options.cls_gain * static_cast<double>(heads.num_classes()) / 80.0);
-  const auto part = [&](const Tensor& t) { return t.detach() * heads.batch; };
-  return {(b + o + c) * heads.batch, {{"box", part(b)}, {"obj", part(o)}, {"cls", part(c)}}};
+  const auto part = [&](const Tensor& t) { return t.detach() * batch; };
+  return {(b + o + c) * batch, {{"box", part(b)}, {"obj", part(o)}, {"cls", part(c)}}};
 }
 
 bdc::plugin::LossTerms soft_loss(const Heads& heads, const bdc::plugin::Targets& targets, const LossOptions& options) {
@@ -89,6 +113,7 @@ bdc::plugin::LossTerms soft_loss(const Heads& heads, const bdc::plugin::Targets&
   const Tensor boxes = of_present(targets.boxes), probs = of_present(targets.class_probs),
                weights = of_present(targets.weights);
   const auto assigned = assign(heads, options, boxes, of_present(targets.image_index), fit_of_probs(probs));
+  const Shares share(heads, assigned, options.counts);
   Tensor box = zero(heads), obj = zero(heads), cls = zero(heads);
   for (std::size_t l = 0; l < heads.levels.size(); ++l) {
     const Level& level = heads.levels[l];
@@ -97,15 +122,16 @@ bdc::plugin::LossTerms soft_loss(const Heads& heads, const bdc::plugin::Targets&
     if (pairs.row.size(0) > 0) {
       const PairTerms terms = pair_terms(level, pairs, boxes);
       ciou = terms.ciou;
-      box = box + ((1 - ciou) * weight).mean();
+      box = box + shared(((1 - ciou) * weight).mean(), share.pairs[l]);
       if (heads.num_classes() > 1) {
-        cls = cls + torch::binary_cross_entropy_with_logits(terms.class_logits, probs.index_select(0, pairs.target),
-                                                            weight.unsqueeze(1), {}, at::Reduction::Mean);
+        const Tensor mean = torch::binary_cross_entropy_with_logits(
+            terms.class_logits, probs.index_select(0, pairs.target), weight.unsqueeze(1), {}, at::Reduction::Mean);
+        cls = cls + shared(mean, share.pairs[l]);
       }
     }
-    obj = obj + kBalance[l] * objectness_loss(level, pairs, ciou, weight);
+    obj = obj + kBalance[l] * shared(objectness_loss(level, pairs, ciou, weight), share.images);
   }
-  return total_loss(heads, options, box, obj, cls);
+  return total_loss(heads, options, share.batch, box, obj, cls);
 }
 
 bdc::plugin::LossTerms hard_loss(const Heads& heads, const bdc::plugin::HardTargets& targets,
@@ -130,7 +156,7 @@ bdc::plugin::LossTerms hard_loss(const Heads& heads, const bdc::plugin::HardTarg
     }
     obj = obj + kBalance[l] * objectness_loss(level, pairs, ciou, {});
   }
-  return total_loss(heads, options, box, obj, cls);
+  return total_loss(heads, options, heads.batch, box, obj, cls);
 }
 
 }  // namespace yolov7

@@ -5,8 +5,9 @@
 ///   obj = sum_l balance_l mean_R( v BCE(objectness, max(0, CIoU) of the row's pair, else 0) ),  balance = 4, 1, 0.4,
 /// w the target's weight; v = w in assigned rows, 1 elsewhere; a row with several pairs counts its last one for
 /// objectness. With one class there is no class loss. The total is (box + obj + cls) times their gains, times the
-/// batch size.
+/// batch size. Where ranks share a batch, all means are over the pairs and rows of all of them.
 
+#include <bdc/plugin/ranks.h>
 #include <bdc/plugin/types.h>
 
 #include <vector>
@@ -21,8 +22,9 @@ enum class Assigner { optimal_transport, plain };  ///< plain: every candidate
 struct LossOptions {
   Assigner assigner = Assigner::optimal_transport;
   double box_gain = 0.05;
-  double obj_gain = 0.7;  ///< for a 640 pixel input; scaled by (longer edge / 640)^2
-  double cls_gain = 0.3;  ///< for 80 classes; scaled by classes / 80
+  double obj_gain = 0.7;               ///< for a 640 pixel input; scaled by (longer edge / 640)^2
+  double cls_gain = 0.3;               ///< for 80 classes; scaled by classes / 80
+  bdc::plugin::SharedCounts counts{};  ///< asked by soft_loss
 };
 
 /// What the pairs of one level give, before weights and means.
@@ -37,8 +39,8 @@ struct PairTerms {
 [[nodiscard]] Tensor objectness_loss(const Level& level, const Pairs& pairs, const Tensor& ciou, const Tensor& weights);
 
 /// The three sums and the total, from the level sums. Scales, multiplies by the batch size, names the parts.
-[[nodiscard]] bdc::plugin::LossTerms total_loss(const Heads& heads, const LossOptions& options, const Tensor& box,
-                                                const Tensor& obj, const Tensor& cls);
+[[nodiscard]] bdc::plugin::LossTerms total_loss(const Heads& heads, const LossOptions& options, std::int64_t batch,
+                                                const Tensor& box, const Tensor& obj, const Tensor& cls);
 constexpr double kBalance[3] = {4.0, 1.0, 0.4};
 
 /// Soft classes and weights. Targets of weight 0 are as if they were not there.

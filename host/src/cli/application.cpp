@@ -73,7 +73,7 @@ int parse_and_run(int argc, char** argv) {
   app.footer(
       "Without a verb, `train` runs:  bdc-host --plugin minimal --set train.epochs=5\n"
       "Exit codes: 0 ok, 1 failure, 2 usage, 3 config, 4 data, 5 plugin not found, 6 ABI mismatch,\n"
-      "            7 plugin threw, 8 device or memory, 9 non-finite loss, 130 interrupted and saved");
+      "            7 plugin threw, 8 device or memory, 9 non-finite loss, 10 ranks apart, 130 interrupted and saved");
   app.require_subcommand(1);
   Action action;
   Command program(&app, &action);
@@ -105,7 +105,8 @@ int parse_and_run(int argc, char** argv) {
 
 int run_application(int argc, char** argv) {
   const auto report = [](const std::string& message, ExitCode code) {
-    std::cerr << "bdc-host: " << message << std::endl;
+    // What a rank has nothing to add to is empty: another one has said it.
+    if (!message.empty()) std::cerr << "bdc-host: " + message + "\n" << std::flush;
     return static_cast<int>(code);
   };
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error like a full disk, not the end

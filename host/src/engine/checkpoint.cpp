@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "bdc/base/checksum.h"
+#include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "engine/safetensors.h"
 
@@ -79,6 +80,13 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& c) {
   for (const auto& [name, bytes] : c.hooks) file.tensors["hook/" + name] = from_bytes(bytes);
   file.tensors["random"] = c.random_state;
   if (c.device_random_state.defined()) file.tensors["device_random"] = c.device_random_state;
+  for (std::size_t n = 0; n < c.other_ranks.size(); ++n) {
+    const std::string rank = "rank/" + std::to_string(n + 1);
+    file.tensors[rank + "/random"] = c.other_ranks[n].random_state;
+    if (c.other_ranks[n].device_random_state.defined()) {
+      file.tensors[rank + "/device_random"] = c.other_ranks[n].device_random_state;
+    }
+  }
   file.metadata["checksum"] = checksum_of(file);
   write_safetensors(path, file);
 }
@@ -134,6 +142,15 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
       out.ema[rest] = tensor;
     } else if (part == "hook") {
       out.hooks[rest] = to_bytes(tensor);
+    } else if (part == "rank") {
+      const auto number = parse_integer(rest.substr(0, rest.find('/')));
+      if (!number || *number < 1 || *number > static_cast<std::int64_t>(file.tensors.size())) {
+        throw fail("holds an unexpected tensor '" + name + "'");
+      }
+      const auto place = static_cast<std::size_t>(*number - 1);
+      if (out.other_ranks.size() <= place) out.other_ranks.resize(place + 1);
+      auto& rank = out.other_ranks[place];
+      (ends_with(name, "/device_random") ? rank.device_random_state : rank.random_state) = tensor;
     } else if (name == "random") {
       out.random_state = tensor;
     } else if (name == "device_random") {
@@ -143,6 +160,9 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
     }
   }
   if (!out.random_state.defined()) throw fail("holds no random state");
+  for (const auto& rank : out.other_ranks) {
+    if (!rank.random_state.defined()) throw fail("lacks the random state of a rank");
+  }
   return out;
 }
 

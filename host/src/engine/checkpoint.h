@@ -36,7 +36,11 @@ struct Checkpoint {
   std::int64_t ema_updates = 0;
   torch::Tensor random_state;
   torch::Tensor device_random_state;  ///< of the CUDA device; undefined on the CPU
-  double loss_scale = 1.0;            ///< of mixed precision
+  struct RankState {
+    torch::Tensor random_state, device_random_state;
+  };
+  std::vector<RankState> other_ranks;  ///< of ranks 1, 2, ..., where several trained
+  double loss_scale = 1.0;             ///< of mixed precision
   std::int64_t loss_scale_good_steps = 0;
   std::map<std::string, std::string> hooks;
   std::map<std::string, Json> observers;  ///< by name; a number that is not finite is null

@@ -181,6 +181,15 @@ void DetectorHandle::adapt_to_boxes(const torch::Tensor& sizes) {
   call_plugin(who(), "adapt_to_boxes", [&] { detector_->adapt_to_boxes(sizes); });
 }
 
+bool DetectorHandle::shares_batches() const {
+  return dynamic_cast<plugin::SharesBatches*>(detector_.get()) != nullptr;
+}
+
+void DetectorHandle::use_counts(const plugin::SharedCounts& counts) {
+  auto* sharing = dynamic_cast<plugin::SharesBatches*>(detector_.get());
+  if (sharing != nullptr && !counts.is_alone()) call_plugin(who(), "use_counts", [&] { sharing->use_counts(counts); });
+}
+
 std::vector<plugin::ParameterGroup> DetectorHandle::parameter_groups() {
   std::vector<plugin::ParameterGroup> out;
   call_plugin(who(), "parameter_groups", [&] { out = detector_->parameter_groups(); });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bdc/plugin/detector.h>
+#include <bdc/plugin/ranks.h>
 
 #include <memory>
 #include <string>
@@ -38,6 +39,10 @@ class DetectorHandle {
   [[nodiscard]] std::vector<plugin::ParameterGroup> parameter_groups();
   void prepare_for_inference();
   void adapt_to_boxes(const torch::Tensor& sizes);
+  /// Whether its loss over several ranks is that of one process (bdc/plugin/ranks.h).
+  [[nodiscard]] bool shares_batches() const;
+  /// Tells the detector of the other ranks, if it can be told.
+  void use_counts(const plugin::SharedCounts& counts);
 
  private:
   [[nodiscard]] std::string who() const { return "plugin '" + name_ + "'"; }

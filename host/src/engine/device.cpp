@@ -4,6 +4,8 @@
 #include <torch/cuda.h>
 #include <torch/types.h>
 
+#include <algorithm>
+
 #include "bdc/base/user_error.h"
 
 namespace bdc::host {
@@ -15,14 +17,18 @@ bool is_number(const std::string& text) {
 
 }  // namespace
 
-torch::Device device_of(const std::string& text) {
+torch::Device device_of(const std::string& text, int local_rank) {
   if (text == "cpu") return torch::kCPU;
-  if (text == "auto") return torch::cuda::is_available() ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
+  if (text == "auto") {
+    if (!torch::cuda::is_available()) return torch::kCPU;
+    const int devices = std::max(1, static_cast<int>(torch::cuda::device_count()));
+    return {torch::kCUDA, static_cast<c10::DeviceIndex>(local_rank % devices)};
+  }
   const bool is_numbered = text.rfind("cuda:", 0) == 0 && is_number(text.substr(5));
   if (text != "cuda" && !is_numbered) {
     throw UserError(ExitCode::config, "train.device: expected auto, cpu, cuda or cuda:N, found '" + text + "'");
   }
-  const int number = is_numbered ? std::stoi(text.substr(5)) : 0;
+  const int number = is_numbered ? std::stoi(text.substr(5)) : local_rank;
   const int count = torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
   if (number >= count) {
     throw UserError(ExitCode::device,

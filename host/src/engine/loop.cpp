@@ -3,15 +3,19 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
+#include <cmath>
+
 #include "bdc/base/now_seconds.h"
+#include "bdc/base/user_error.h"
 #include "engine/require_finite.h"
 
 namespace bdc::host {
 
 bool Loop::run() {
   parts_.detector.module().train();
+  parts_.detector.use_counts(shared_.counts());
   while (!is_finished()) {
-    if (!parts_.stop && run_epoch()) continue;
+    if (!stop_asked() && run_epoch()) continue;
     tell(&Observer::interrupted);
     return false;
   }
@@ -41,33 +45,59 @@ void Loop::begin_epoch() {
 
 bool Loop::run_steps() {
   const TrainSettings& settings = parts_.settings;
-  BatchLoader loader(parts_.train, epoch_batches(settings, state_.at.epoch, parts_.train.size()), loading());
+  const Communicator& ranks = parts_.ranks;
+  BatchLoader loader(
+      parts_.train,
+      shares_of(epoch_batches(settings, state_.at.epoch, parts_.train.size()), ranks.rank(), ranks.size()), loading());
   const std::int64_t batches = settings.batches_per_epoch(parts_.train.size());
-  const auto group_of = [&](std::int64_t batch) { return batch / settings.accumulate; };
+  std::optional<Batch> next;  // the loader passes over those of which no image can be read
+  bool has_more = true;
   while (state_.at.position < batches) {
-    if (parts_.stop && parts_.updater.waiting() == 0) return false;
+    if (ranks.is_alone() && parts_.stop && parts_.updater.waiting() == 0) return false;
     state_.stage = "loading a batch";
     state_.clock.begin("loading");
-    std::optional<Batch> batch = loader.next();
-    if (!batch) break;
-    // Batches whose images are all broken are passed over; when they end a group, its step is still to be made.
-    if (parts_.updater.waiting() > 0 && group_of(batch->number) != group_of(state_.at.position - 1)) {
-      make_step();
-      tell(&Observer::after_step);
-      if (parts_.stop) return false;
+    if (!next && has_more) next = loader.next();
+    has_more = next.has_value();
+    const bool is_mine = next && next->number == state_.at.position;
+    if (!ranks.is_alone()) note_place();
+    const SharedBatch::Turn turn = shared_.begin(parts_.stop, is_mine ? next->size() : 0);
+    if (turn.stop && parts_.updater.waiting() == 0) return false;
+    if (is_mine) {
+      run_batch(*next);
+    } else if (turn.images > 0) {
+      sit_out_batch();
     }
-    run_batch(*batch);
-    state_.at.position = batch->number + 1;
-    const bool is_whole = state_.at.position % settings.accumulate == 0;
+    if (is_mine) next.reset();
+    state_.images_done += turn.images;
+    ++state_.at.position;
+    // A group ends where it ends, also when the images of its last batch are all broken.
+    const bool is_whole = state_.at.position % settings.accumulate == 0 && parts_.updater.waiting() > 0;
     if (is_whole) make_step();
-    for (const auto& observer : parts_.observers) observer->after_batch(state_, latest_terms_);
+    if (turn.images > 0) {
+      for (const auto& observer : parts_.observers) observer->after_batch(state_, latest_terms_);
+    }
     if (is_whole) tell(&Observer::after_step);
   }
   const bool is_left = parts_.updater.waiting() > 0;
   if (is_left) make_step();
-  state_.at.position = batches;
   if (is_left) tell(&Observer::after_step);
-  return !parts_.stop || state_.at.epoch + 1 >= settings.epochs;
+  return !stop_asked() || state_.at.epoch + 1 >= settings.epochs;
+}
+
+bool Loop::stop_asked() {
+  return parts_.ranks.is_alone() ? parts_.stop.load() : shared_.begin(parts_.stop, 0).stop;
+}
+
+void Loop::note_place() {
+  parts_.ranks.note_place("epoch " + std::to_string(state_.at.epoch + 1) + ", step " +
+                          std::to_string(state_.at.position + 1));
+}
+
+void Loop::sit_out_batch() {
+  state_.stage = "waiting for the other ranks";
+  latest_terms_ = shared_.sit_out();
+  check_all_finite(latest_terms_.total.item<double>());
+  parts_.updater.add_nothing();
 }
 
 void Loop::run_batch(Batch& batch) {
@@ -93,13 +123,13 @@ void Loop::run_batch(Batch& batch) {
   state_.clock.begin("loss");
   const plugin::LossTerms terms = parts_.detector.loss(*activations, batch.targets);
   latest_images_ = batch.images;
-  latest_terms_ = {terms.total.detach(), terms.parts};
+  latest_terms_ = shared_.finish({terms.total.detach(), terms.parts});
   if (parts_.updater.needs_finite()) check_finite(terms.total.item<double>(), state_.at.position + 1);
+  check_all_finite(latest_terms_.total.item<double>());
 
   state_.stage = "backward" + plugin;
   state_.clock.begin("backward");
-  parts_.updater.add(terms.total);
-  state_.images_done += batch.size();
+  parts_.updater.add(terms.total, batch.size());
   state_.clock.begin("optimiser");
 }
 
@@ -154,6 +184,13 @@ void Loop::check_finite(double value, std::int64_t position) const {
   RunPosition at = state_.at;
   at.position = position;
   require_finite(value, latest_images_, parts_.train.labels(), at, parts_.settings.learning_rate.start, parts_.folder);
+}
+
+void Loop::check_all_finite(double mean) const {
+  if (parts_.ranks.is_alone() || !parts_.updater.needs_finite() || std::isfinite(mean)) return;
+  throw UserError(ExitCode::non_finite, "the loss of another rank is not finite (epoch " +
+                                            std::to_string(state_.at.epoch + 1) + ", step " +
+                                            std::to_string(state_.at.position + 1) + "); that rank says more");
 }
 
 void Loop::tell(void (Observer::*event)(LoopState&)) {

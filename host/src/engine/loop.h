@@ -10,6 +10,7 @@
 #include "engine/hooks/hook_list.h"
 #include "engine/loop_state.h"
 #include "engine/observers/observer.h"
+#include "engine/shared_batch.h"
 #include "engine/train_settings.h"
 #include "engine/weight_updater.h"
 
@@ -25,13 +26,15 @@ struct LoopParts {
   const Observers& observers;
   const std::atomic<bool>& stop;  ///< set by a signal: finish the step, save, leave
   std::filesystem::path folder;   ///< of the run
+  Communicator& ranks;
 };
 
 /// The training loop: the picture in bdc/plugin/hook.h, with the events of observers/observer.h between its stages.
 class Loop {
  public:
   /// Goes on from where `state` stands, and keeps it up to date.
-  Loop(LoopParts parts, LoopState& state) : parts_(std::move(parts)), state_(state) {}
+  Loop(LoopParts parts, LoopState& state)
+      : parts_(std::move(parts)), state_(state), shared_(parts_.ranks, parts_.detector.name()) {}
 
   /// All epochs that are left. False: interrupted.
   bool run();
@@ -46,13 +49,19 @@ class Loop {
   bool run_steps();  ///< likewise
   void end_epoch();
   void run_batch(Batch& batch);
+  void sit_out_batch();
+  /// Whether this process, or any of the ranks, has been asked to stop.
+  [[nodiscard]] bool stop_asked();
+  void note_place();
   void make_step();
   [[nodiscard]] LoaderSettings loading() const;
   void check_finite(double value, std::int64_t position) const;
+  void check_all_finite(double mean) const;
   void tell(void (Observer::*event)(LoopState&));
 
   LoopParts parts_;
   LoopState& state_;
+  SharedBatch shared_;
   plugin::Images latest_images_;    ///< of the last batch
   plugin::LossTerms latest_terms_;  ///< its loss, detached
 };

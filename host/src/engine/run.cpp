@@ -1,16 +1,25 @@
 #include "engine/run.h"
 
+#include <bdc/plugin/abi.h>
 #include <torch/nn.h>
 #include <torch/utils.h>
 
 #include <algorithm>
 #include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <new>
 
 #include "bdc/base/atomic_file.h"
+#include "bdc/base/checksum.h"
+#include "bdc/base/error.h"
 #include "bdc/base/now_seconds.h"
+#include "bdc/base/parallel.h"
 #include "bdc/base/table.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
+#include "data/labels_digest.h"
 #include "data/open_data.h"
 #include "data/training_labels.h"
 #include "engine/device.h"
@@ -20,6 +29,9 @@
 #include "engine/trainer.h"
 #include "files/run_folder.h"
 #include "files/run_lock.h"
+#include "launch/launch.h"
+#include "ranks/agree.h"
+#include "ranks/join.h"
 
 namespace bdc::host {
 namespace {
@@ -81,15 +93,15 @@ OpenedData open_training_data(const RunConfig& config, const TrainSettings& sett
 
 /// Everything a run is made of before its folder is.
 struct Prepared {
-  Prepared(const RunConfig& config, const Catalog& catalog)
+  Prepared(const RunConfig& config, const Catalog& catalog, Communicator& ranks, int local_rank)
       : settings(train_settings(config)),
         data(open_training_data(config, settings)),
         num_classes(static_cast<std::int64_t>(data.train->labels().classes.size())),
         plugin(LoadedPlugin::load(catalog.find(config.plugin.name, Catalog::Kind::detector).file)),
         info(plugin.detector_info()),
-        hooks(build_hooks(config.hooks, catalog, info, data.train->labels())),
+        hooks(build_hooks(config.hooks, catalog, info, data.train->labels(), ranks)),
         detector(plugin, {num_classes, settings.input_size, config.plugin.options}, settings.seed,
-                 device_of(config.train.device)) {}
+                 device_of(config.train.device, local_rank)) {}
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 
@@ -112,9 +124,34 @@ struct Prepared {
   DetectorHandle detector;
 };
 
-void prepare_process(const RunConfig& config) {
-  prepare_tensor_process(static_cast<int>(config.train.threads));
+/// local_size: processes that share this machine, and its cores where the config does not say.
+void prepare_process(const RunConfig& config, int local_size = 1) {
+  const int given = static_cast<int>(config.train.threads);
+  prepare_tensor_process(given > 0 || local_size == 1 ? given : std::max(1, default_threads() / local_size));
 }
+
+/// What must be the same in all ranks for them to train one detector.
+std::vector<Fact> facts_of(const TrainRequest& request, Prepared& run) {
+  std::ifstream in(run.plugin.file(), std::ios::binary);
+  const std::string library{std::istreambuf_iterator<char>(in), {}};
+  Checksum sum;
+  sum.add(library);
+  return {{"version of bdc-host", BDC_VERSION},
+          {"config", request.text},
+          {"run to resume", request.resume ? request.resume->string() : "none"},
+          {"plugin", run.plugin.name() + ", " + run.plugin.descriptor().fingerprint + ", checksum " + sum.text()},
+          {"set of labels",
+           labels_digest(run.data.train->labels()) + "; to evaluate on: " + labels_digest(run.data.test->labels())}};
+}
+
+std::string launch_text(const Launch& launch) {
+  return std::to_string(launch.size) + " ranks by " + launch.launcher + ", of which " +
+         std::to_string(launch.local_size) + " on this machine; they meet at " + launch.host + ":" +
+         std::to_string(launch.port) + " and talk through Gloo";
+}
+
+RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Progress& progress,
+                        const std::atomic<bool>& stop, const Launch& launch, Communicator& ranks);
 
 }  // namespace
 
@@ -129,7 +166,7 @@ bool was_never_saved(const std::filesystem::path& folder) {
 
 RunPlan plan_training(const RunConfig& config, const Catalog& catalog, Progress& progress) {
   prepare_process(config);
-  Prepared run(config, catalog);
+  Prepared run(config, catalog, Communicator::alone(), 0);
   run.start(config, progress);
   RunPlan out;
   out.plugin = run.plugin.name();
@@ -154,31 +191,70 @@ RunPlan plan_training(const RunConfig& config, const Catalog& catalog, Progress&
 
 RunReport run_training(const TrainRequest& request, const Catalog& catalog, Progress& progress,
                        const std::atomic<bool>& stop) {
+  const Launch launch = recognise_launch(environment());
+  const auto say = [](const std::string& text) { std::cerr << text + "\n" << std::flush; };
+  const auto ranks = join_ranks(launch, static_cast<double>(request.config.train.timeout), say);
+  if (ranks->is_alone()) return train_as_rank(request, catalog, progress, stop, launch, *ranks);
+  progress.line(launch_text(launch));
+  const std::string who = ranks->is_first() ? "" : "rank " + std::to_string(ranks->rank()) + ": ";
+  const auto leave = [&](ExitCode code, const std::string& why) -> UserError {
+    ranks->leave(why);
+    return {code, why.empty() || code == kRanksApart || why.rfind(who, 0) == 0 ? why : who + why};
+  };
+  try {
+    return train_as_rank(request, catalog, progress, stop, launch, *ranks);
+  } catch (const UserError& e) {
+    throw leave(e.code(), e.what());
+  } catch (const DataError& e) {
+    throw leave(ExitCode::data, e.what());
+  } catch (const std::bad_alloc&) {
+    throw leave(ExitCode::device, "out of memory");
+  } catch (const std::exception& e) {
+    throw leave(ExitCode::failure, short_message(e));
+  }
+}
+
+namespace {
+
+RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Progress& progress,
+                        const std::atomic<bool>& stop, const Launch& launch, Communicator& ranks) {
   const RunConfig& config = request.config;
   const auto& resume = request.resume;
   const double started = now_seconds();
   std::optional<RunLock> lock;
-  if (resume) lock.emplace(*resume);
-  prepare_process(config);
-  Prepared run(config, catalog);
-  const bool has_checkpoint = resume && !CheckpointStore(*resume).is_empty();
-  if (!has_checkpoint) run.start(config, progress);
+  std::unique_ptr<Prepared> prepared;
+  std::optional<Checkpoint> checkpoint;
+  do_together(ranks, [&] {
+    if (resume && ranks.is_first()) lock.emplace(*resume);
+    prepare_process(config, launch.local_size);
+    prepared = std::make_unique<Prepared>(config, catalog, ranks, launch.local_rank);
+    const bool has_checkpoint = resume && !CheckpointStore(*resume).is_empty();
+    if (!has_checkpoint) return prepared->start(config, progress);
+    checkpoint = CheckpointStore(*resume).load([&](const std::string& text) { progress.line(text); });
+  });
+  Prepared& run = *prepared;
+  if (!ranks.is_alone()) {
+    std::vector<Fact> facts = facts_of(request, run);
+    facts.emplace_back("checkpoint", !checkpoint ? "none"
+                                                 : "epoch " + std::to_string(checkpoint->position.epoch) + ", step " +
+                                                       std::to_string(checkpoint->position.step));
+    require_agreement(ranks, facts);
+  }
 
   RunReport report;
   report.simulated = run.data.simulated;
   const CrowdData& test = run.data.test->labels();
   report.unjudged_images = has_true_boxes(test) ? 0 : test.images.size();
-  std::optional<Checkpoint> checkpoint;
-  if (resume) {
-    report.folder = *resume;
-    if (has_checkpoint) {
-      checkpoint = CheckpointStore(*resume).load([&](const std::string& text) { progress.line(text); });
+  do_together(ranks, [&] {
+    if (resume) {
+      report.folder = *resume;
+    } else if (ranks.is_first()) {
+      report.folder = make_run_folder(config.output.folder, config.output.name, run.plugin.name());
+      lock.emplace(report.folder);
+      write_file_atomically(report.folder / "config.json", request.text + "\n");
     }
-  } else {
-    report.folder = make_run_folder(config.output.folder, config.output.name, run.plugin.name());
-    lock.emplace(report.folder);
-    write_file_atomically(report.folder / "config.json", request.text + "\n");
-  }
+  });
+  if (!ranks.is_alone()) report.folder = ranks.gather(report.folder.string()).front();
   progress.line("training " + run.plugin.name() + " (" + std::to_string(run.weights()) + " weights) on " +
                 run.data.description + ", " + std::to_string(run.num_classes) + " classes, " +
                 std::to_string(torch::get_num_threads()) + " threads" +
@@ -186,15 +262,22 @@ RunReport run_training(const TrainRequest& request, const Catalog& catalog, Prog
                 (run.settings.half_precision ? ", half precision" : "") +
                 (run.hooks.names().empty() ? "" : ", hooks: " + join(run.hooks.names())));
   for (const auto& warning : run.data.warnings) progress.line("warning: " + warning);
+  if (!ranks.is_alone() && !run.detector.shares_batches()) {
+    progress.line("warning: plugin '" + run.plugin.name() +
+                  "' does not know of ranks (bdc/plugin/ranks.h): gradients are the mean of what each rank would do "
+                  "alone with its share of a batch, which is not what one process does with the whole");
+  }
   if (!resume) progress.line("writing to " + report.folder.string());
 
   report.class_names = class_names(run.data.train->labels());
   Trainer trainer(
-      {run.detector, *run.data.train, *run.data.test, run.hooks, progress, stop, report.folder, request.text},
+      {run.detector, *run.data.train, *run.data.test, run.hooks, progress, stop, report.folder, request.text, ranks},
       run.settings);
   report.fit = trainer.fit(checkpoint ? &*checkpoint : nullptr);
   report.seconds = now_seconds() - started;
   return report;
 }
+
+}  // namespace
 
 }  // namespace bdc::host

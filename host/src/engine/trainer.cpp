@@ -4,6 +4,7 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
+#include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "data/labels_digest.h"
 #include "engine/evaluate.h"
@@ -28,17 +29,16 @@ at::Generator random_source(const torch::Device& device) {
   return at::globalContext().defaultGenerator(device);
 }
 
-void restore_random(const Checkpoint& c, const torch::Device& device) {
-  try {
-    auto source = random_source();
-    source.set_state(c.random_state);
-    if (!device.is_cpu() && c.device_random_state.defined()) {
-      auto on_device = random_source(device);
-      on_device.set_state(c.device_random_state);
-    }
-  } catch (const std::exception& e) {
-    throw UserError(ExitCode::data, "the checkpoint's random state is damaged: " + short_message(e));
-  }
+/// A random state as bytes, and back.
+std::string bytes_of(const torch::Tensor& state) {
+  const torch::Tensor t = state.cpu().contiguous();
+  return {static_cast<const char*>(t.data_ptr()), t.nbytes()};
+}
+
+torch::Tensor state_of(const std::string& bytes) {
+  torch::Tensor out = torch::empty({static_cast<std::int64_t>(bytes.size())}, torch::kUInt8);
+  std::copy(bytes.begin(), bytes.end(), static_cast<char*>(out.data_ptr()));
+  return out;
 }
 
 }  // namespace
@@ -49,7 +49,8 @@ Trainer::Trainer(TrainerParts parts, const TrainSettings& settings)
       labels_digest_(labels_digest(parts_.train.labels())),
       store_(parts_.folder),
       updater_(parts_.detector, settings_, parts_.ranks),
-      loop_({parts_.detector, parts_.train, parts_.hooks, updater_, settings_, observers_, parts_.stop, parts_.folder},
+      loop_({parts_.detector, parts_.train, parts_.hooks, updater_, settings_, observers_, parts_.stop, parts_.folder,
+             parts_.ranks},
             state_) {
   plugin::RunContext& run = state_.run;
   run = make_run_context(parts_.train.labels());
@@ -62,7 +63,8 @@ Trainer::Trainer(TrainerParts parts, const TrainSettings& settings)
   run.say = [this](const std::string& text) { parts_.progress.line(text); };
   run.predict_training_set = [this](const plugin::DetectionSink& sink) {
     const Ema::Lent lent(updater_.ema());
-    predict_all(parts_.detector, parts_.train, settings_.input_size, settings_.batch_size, settings_.hook_limits, sink);
+    predict_all(parts_.detector, parts_.train, settings_.input_size, settings_.batch_size, settings_.hook_limits, sink,
+                parts_.ranks);
   };
   add_observers();
 }
@@ -76,13 +78,13 @@ Kind& Trainer::observe(Arguments&&... arguments) {
 void Trainer::add_observers() {
   const auto classes = class_names(parts_.train.labels());
   Progress& progress = parts_.progress;
-  evaluation_ = &observe<Evaluation>(parts_.detector, updater_.ema(), parts_.test, settings_, progress);
+  evaluation_ = &observe<Evaluation>(parts_.detector, updater_.ema(), parts_.test, settings_, progress, parts_.ranks);
   const auto& losses = observe<LossMeter>();
   best_ = &observe<BestWeights>(
       store_, [this] { return updater_.best_guess(); },
       Json{{"classes", classes}, {"config", Json::parse(parts_.config)}});
   observe<ProgressLine>(progress, settings_, losses, parts_.hooks.names());
-  observe<BrokenImages>(std::vector<const Dataset*>{&parts_.train, &parts_.test}, progress);
+  observe<BrokenImages>(std::vector<const Dataset*>{&parts_.train, &parts_.test}, progress, parts_.ranks);
   const auto& record = observe<MetricsRecord>(parts_.folder, settings_);
   observe<LossWatch>(record, progress);
   observe<PictureWriter>(parts_.folder, classes, record, progress);
@@ -112,7 +114,8 @@ TrainResult Trainer::fit(const Checkpoint* resume) {
 }
 
 void Trainer::begin(const Checkpoint* resume) {
-  torch::manual_seed(settings_.seed);
+  seed_rank();
+  updater_.take_weights_of_first();
   if (resume != nullptr) {
     restore(*resume);
     parts_.progress.line(loop_.is_finished() ? parts_.folder.string() + ": is already finished: " + loop_.end_reason()
@@ -144,12 +147,46 @@ Checkpoint Trainer::snapshot() const {
   c.random_state = random_source().get_state();
   const torch::Device& device = parts_.detector.device();
   if (!device.is_cpu()) c.device_random_state = random_source(device).get_state();
+  if (!parts_.ranks.is_alone()) {
+    const auto states = parts_.ranks.gather(bytes_of(c.random_state));
+    const auto on_devices = parts_.ranks.gather(device.is_cpu() ? "" : bytes_of(c.device_random_state));
+    for (std::size_t r = 1; r < states.size(); ++r) {
+      c.other_ranks.push_back({state_of(states[r]), on_devices[r].empty() ? torch::Tensor() : state_of(on_devices[r])});
+    }
+  }
   c.hooks = parts_.hooks.save_states();
   for (const auto& observer : observers_) {
     if (!observer->name().empty()) c.observers[observer->name()] = observer->save();
   }
   c.metrics = state_.run.metrics;
   return c;
+}
+
+void Trainer::seed_rank() const {
+  torch::manual_seed(settings_.seed + 0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(parts_.ranks.rank()));
+}
+
+void Trainer::restore_random(const Checkpoint& c) const {
+  const auto ranks = static_cast<std::size_t>(parts_.ranks.size()), saved = c.other_ranks.size() + 1;
+  const auto rank = static_cast<std::size_t>(parts_.ranks.rank());
+  if (saved != ranks) {
+    parts_.progress.line("warning: the run was saved by " + counted(saved, "process", "processes") +
+                         " and goes on with " + std::to_string(ranks) +
+                         ": its numbers will differ from those of an unbroken run");
+    if (rank >= saved) return;
+  }
+  const torch::Tensor &own = rank == 0 ? c.random_state : c.other_ranks[rank - 1].random_state,
+                      &on_device = rank == 0 ? c.device_random_state : c.other_ranks[rank - 1].device_random_state;
+  try {
+    auto source = random_source();
+    source.set_state(own);
+    if (!parts_.detector.device().is_cpu() && on_device.defined()) {
+      auto device_source = random_source(parts_.detector.device());
+      device_source.set_state(on_device);
+    }
+  } catch (const std::exception& e) {
+    throw UserError(ExitCode::data, "the checkpoint's random state is damaged: " + short_message(e));
+  }
 }
 
 void Trainer::restore(const Checkpoint& c) {
@@ -170,7 +207,7 @@ void Trainer::restore(const Checkpoint& c) {
   state_.run.resumed = true;
   updater_.restore(c);
   parts_.hooks.load_states(state_.run, c.hooks);
-  restore_random(c, parts_.detector.device());
+  restore_random(c);
   for (const auto& observer : observers_) {
     const auto saved = c.observers.find(observer->name());
     if (saved == c.observers.end()) continue;

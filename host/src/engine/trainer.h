@@ -6,7 +6,6 @@
 
 #include "data/dataset.h"
 #include "engine/checkpoint_store.h"
-#include "engine/communicator.h"
 #include "engine/detector_handle.h"
 #include "engine/hooks/hook_list.h"
 #include "engine/loop.h"
@@ -15,6 +14,7 @@
 #include "engine/train_settings.h"
 #include "engine/weight_updater.h"
 #include "engine_api/train_result.h"
+#include "ranks/communicator.h"
 #include "show/progress.h"
 
 namespace bdc::host {
@@ -49,8 +49,12 @@ class Trainer {
   Kind& observe(Arguments&&... arguments);
   void begin(const Checkpoint* resume);
   TrainResult run_loop();
+  /// All ranks have a part in it; rank 0 gets it whole.
   [[nodiscard]] Checkpoint snapshot() const;
   void restore(const Checkpoint& checkpoint);
+  /// Random numbers of this rank's own; those of rank 0 are a single process's.
+  void seed_rank() const;
+  void restore_random(const Checkpoint& checkpoint) const;
 
   TrainerParts parts_;
   TrainSettings settings_;

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "engine/checkpoint.h"
-#include "engine/communicator.h"
 #include "engine/detector_handle.h"
 #include "engine/ema.h"
 #include "engine/mixed_precision.h"
 #include "engine/optimizer.h"
 #include "engine/train_settings.h"
+#include "ranks/communicator.h"
 
 namespace bdc::host {
 
@@ -22,11 +22,14 @@ class WeightUpdater {
   /// The detector and the ranks are borrowed.
   WeightUpdater(DetectorHandle& detector, const TrainSettings& settings, Communicator& ranks);
 
-  /// Adds the gradient of a batch's loss to those that wait.
-  void add(const torch::Tensor& loss);
+  /// Adds the gradient of a batch's loss to those that wait; `images` are this rank's in it.
+  void add(const torch::Tensor& loss, std::int64_t images = 1);
+  /// The same for a batch of which this rank has no images.
+  void add_nothing();
   [[nodiscard]] std::int64_t waiting() const { return waiting_; }  ///< batches since the last step
   /// One step along the mean gradient of the batches that wait, however many they are, over all ranks; then the running
-  /// mean follows. Returns the gradient's norm before clipping; unless that is finite, no weight has changed.
+  /// mean follows. Buffers that learn (the statistics of batch norm) become the mean over the ranks, by images. Returns
+  /// the gradient's norm before clipping; unless that is finite, no weight has changed.
   double step(double learning_rate);
   /// Whether a loss or a gradient that is not finite is an error: no smaller loss scale is left to try.
   [[nodiscard]] bool needs_finite() const { return loss_scale_.is_exhausted(); }
@@ -35,11 +38,16 @@ class WeightUpdater {
   /// What should be evaluated and kept: the running mean where there is one.
   [[nodiscard]] std::map<std::string, torch::Tensor> best_guess();
 
+  /// Gives every rank the weights and buffers of rank 0.
+  void take_weights_of_first();
+
   void save(Checkpoint& checkpoint) const;
   /// Throws UserError (exit 4) when the checkpoint's tensors are not this run's.
   void restore(const Checkpoint& checkpoint);
 
  private:
+  /// What every rank sends of its buffers: what each has changed since all were the same.
+  void keep_buffers();
   void sum_over_ranks();
 
   DetectorHandle& detector_;
@@ -50,6 +58,10 @@ class WeightUpdater {
   LossScale loss_scale_;
   Ema ema_;
   std::int64_t waiting_ = 0;
+  // Where there are several ranks.
+  double images_ = 0;                   ///< of this rank, since the last step
+  std::vector<torch::Tensor> buffers_;  ///< the module's, of finite floating-point numbers
+  std::vector<torch::Tensor> shared_;   ///< as they were when all ranks had the same
 };
 
 }  // namespace bdc::host

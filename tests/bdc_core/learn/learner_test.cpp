@@ -125,6 +125,11 @@ class Counting final : public Learner {
       bdc::StateReader state(bytes);
       state(seen), state(boxes);
     }
+    void merge_saved(const std::string& bytes) override {
+      Boxes other = *this;
+      other.load(bytes);
+      merge(other);
+    }
     std::size_t seen = 0;
     std::vector<double> boxes;  ///< whole numbers, which add exactly
   };
@@ -181,6 +186,39 @@ TEST_P(EveryLearner, EvidenceOfPartsMergesToThatOfTheWholeBitForBit) {
     expect_same_posteriors(*whole, *second);
     EXPECT_EQ(whole->save(), first->save());
     EXPECT_EQ(whole->save(), second->save());
+  }
+}
+
+TEST_P(EveryLearner, SavedEvidenceMovesBetweenProcessesInAnyNumberOfPieces) {
+  // Three ranks. In the middle of the epoch all evidence goes to the first, as for a checkpoint; at its end to
+  // everyone.
+  const RandomCrowd data(13, 36, 6, 4);
+  const auto whole = begun(GetParam(), data.crowd);
+  std::vector<std::unique_ptr<Learner>> ranks;
+  for (int r = 0; r < 3; ++r) ranks.push_back(begun(GetParam(), data.crowd));
+  const std::string empty = ranks[0]->evidence().save();
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    SCOPED_TRACE(epoch);
+    run_epoch(*whole, data, 0, 36);
+    const auto observe = [&](std::size_t r, std::size_t from, std::size_t to) {
+      for (std::size_t i = from; i < to; ++i) (void)ranks[r]->observe(i, detections_of(&data.predictions, i));
+    };
+    for (std::size_t r = 0; r < 3; ++r) observe(r, 6 * r, 6 * r + 6);
+    for (std::size_t r = 1; r < 3; ++r) {
+      ranks[0]->evidence().merge_saved(ranks[r]->evidence().save());
+      ranks[r]->evidence().load(empty);
+    }
+    EXPECT_EQ(ranks[0]->evidence().images(), 18U);
+    EXPECT_EQ(ranks[1]->evidence().images(), 0U);
+    for (std::size_t r = 0; r < 3; ++r) observe(r, 18 + 6 * r, 24 + 6 * r);
+    for (std::size_t r = 1; r < 3; ++r) ranks[0]->evidence().merge_saved(ranks[r]->evidence().save());
+    for (std::size_t r = 1; r < 3; ++r) ranks[r]->evidence().load(ranks[0]->evidence().save());
+    const double bound = whole->finish_epoch();
+    for (const auto& rank : ranks) {
+      EXPECT_EQ(rank->finish_epoch(), bound);
+      expect_same_posteriors(*whole, *rank);
+      EXPECT_EQ(whole->save(), rank->save());
+    }
   }
 }
 
@@ -303,6 +341,7 @@ TEST(Evidence, OfDifferentLearnersOrCrowdsIsNotMerged) {
     if (!a.info.traits.learns_annotators) continue;
     EXPECT_THROW(learner->evidence().merge(begun(a, other.crowd)->evidence()), std::invalid_argument) << a.info.name;
     EXPECT_THROW(learner->evidence().load("nonsense"), std::invalid_argument) << a.info.name;
+    EXPECT_THROW(learner->evidence().merge_saved("nonsense"), std::invalid_argument) << a.info.name;
   }
 }
 

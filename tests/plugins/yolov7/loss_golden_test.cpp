@@ -131,7 +131,7 @@ TEST_P(Yolov7Loss, AssignmentsComponentsAndGradientsAreTheOriginals) {
     options.cls_gain = loss.at("hyp_raw").at("cls");
     options.assigner = plain ? yolov7::Assigner::plain : yolov7::Assigner::optimal_transport;
     const Sums sums = imitation(*heads, assigned, t, soft, weighted ? t.weights : Tensor());
-    const auto imitated = total_loss(*heads, options, sums.box, sums.obj, sums.cls);
+    const auto imitated = total_loss(*heads, options, heads->batch, sums.box, sums.obj, sums.cls);
     expect_terms(imitated, *heads, kind);
     expect_gradients(*c.net, imitated.total, kind.at("grad_l2"));
 

@@ -55,6 +55,7 @@ class StateReader {
     values.resize(static_cast<std::size_t>(count));
     copy(values.data(), values.size() * sizeof(T));
   }
+  [[nodiscard]] bool is_at_end() const { return at_ == bytes_.size(); }
   void finish() const {
     if (at_ != bytes_.size()) throw std::invalid_argument("the state of BDC is longer than expected");
   }

@@ -59,7 +59,7 @@ void check_input(const FitInput& input);
 /// learner must do one or the other. So shards and machines agree:
 ///
 ///   each shard:  observe its images                    all:  finish_epoch, same posteriors everywhere
-///   any one:     merge the others', save the bytes     the others:  load the bytes
+///   any one:     merge_saved the others', save         the others:  load those bytes
 class Evidence {
  public:
   virtual ~Evidence() = default;
@@ -69,10 +69,11 @@ class Evidence {
   /// Adds evidence of other images. Throws std::invalid_argument unless it is of the same learner on the same crowd, or
   /// when it is noticed that both hold the same image.
   virtual void merge(const Evidence& other) = 0;
-  /// As bytes for another process, and in place of what is held. load throws std::invalid_argument for bytes that are
-  /// not of the same learner on the same crowd.
+  /// As bytes for another process; in place of what is held; and added to it as merge does. load and merge_saved throw
+  /// std::invalid_argument for bytes that are not of the same learner on the same crowd.
   [[nodiscard]] virtual std::string save() const = 0;
   virtual void load(const std::string& bytes) = 0;
+  virtual void merge_saved(const std::string& bytes) = 0;
 };
 
 /// Everything that makes one consensus of many annotators' labels. Two ways to use it, which do not mix:

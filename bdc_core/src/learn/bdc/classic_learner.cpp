@@ -34,11 +34,7 @@ class ClassicEvidence final : public Evidence {
     if (from == nullptr || from->profile_ != profile_ || from->seen_.size() != seen_.size()) {
       throw std::invalid_argument("evidence of different learners or crowds cannot be merged");
     }
-    for (std::size_t i = 0; i < seen_.size(); ++i) {
-      if (seen_[i] != 0 && from->seen_[i] != 0) {
-        throw std::invalid_argument("image " + std::to_string(i) + " is in both parts of the evidence to be merged");
-      }
-    }
+    require_disjoint(from->seen_);
     for (std::size_t i = 0; i < seen_.size(); ++i) {
       if (from->seen_[i] == 0) continue;
       model_.copy_image(from->model_, i);
@@ -72,12 +68,34 @@ class ClassicEvidence final : public Evidence {
     seen_ = std::move(seen);
   }
 
+  void merge_saved(const std::string& bytes) override {
+    StateReader state(bytes);
+    read_state_header(state, profile_);
+    std::vector<std::uint8_t> seen(seen_.size());
+    state(seen);
+    require_disjoint(seen);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (seen[i] == 0) continue;
+      model_.load_image(i, state);
+      seen_[i] = 1;
+    }
+    state.finish();
+  }
+
   template <class Archive, class Self>
   static void archive(Archive& state, Self& self) {
     state(self.seen_);
   }
 
  private:
+  void require_disjoint(const std::vector<std::uint8_t>& seen) const {
+    for (std::size_t i = 0; i < seen_.size(); ++i) {
+      if (seen_[i] != 0 && seen[i] != 0) {
+        throw std::invalid_argument("image " + std::to_string(i) + " is in both parts of the evidence to be merged");
+      }
+    }
+  }
+
   BdcModel& model_;
   std::string profile_;
   std::vector<std::uint8_t> seen_;

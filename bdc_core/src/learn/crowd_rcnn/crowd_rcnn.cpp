@@ -74,13 +74,15 @@ class CrowdRcnn::Sums final : public Evidence {
     archive(state, *this);
     return state.take();
   }
-  void load(const std::string& bytes) override {
+  void load(const std::string& bytes) override { *this = read(bytes); }
+  void merge_saved(const std::string& bytes) override { merge(read(bytes)); }
+  [[nodiscard]] Sums read(const std::string& bytes) const {
     StateReader state(bytes);
     read_state_header(state, kName);
-    Sums read = *this;
-    archive(state, read);
+    Sums out = *this;
+    archive(state, out);
     state.finish();
-    *this = std::move(read);
+    return out;
   }
   template <class Archive, class Self>
   static void archive(Archive& state, Self& self) {

@@ -37,6 +37,12 @@ void FixedConsensus::NoEvidence::merge(const Evidence& other) {
   images_ += other.images();
 }
 
+void FixedConsensus::NoEvidence::merge_saved(const std::string& bytes) {
+  NoEvidence other;
+  other.load(bytes);
+  merge(other);
+}
+
 void FixedConsensus::NoEvidence::load(const std::string& bytes) {
   const auto count = parse_integer(bytes);
   if (!count || *count < 0) throw std::invalid_argument("expected a number of images as evidence");

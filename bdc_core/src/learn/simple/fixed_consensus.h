@@ -27,6 +27,7 @@ class FixedConsensus : public Learner {
     void merge(const Evidence& other) override;
     [[nodiscard]] std::string save() const override { return std::to_string(images_); }
     void load(const std::string& bytes) override;
+    void merge_saved(const std::string& bytes) override;
 
     std::size_t images_ = 0;
   };

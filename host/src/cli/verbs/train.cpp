@@ -17,6 +17,8 @@
 #include "cli/verbs/annotator_table.h"
 #include "cli/verbs/evaluation_table.h"
 #include "cli/verbs/shared_options.h"
+#include "launch/launch.h"
+#include "launch/local_ranks.h"
 
 namespace bdc::host {
 namespace {
@@ -113,6 +115,7 @@ struct Flags {
   std::string resume, images, device;
   std::vector<std::string> data;
   bool amp = false, strict = false, quiet = false, json = false, dry_run = false;
+  int processes = 1;
 };
 
 /// The run that changed last: --resume auto.
@@ -135,7 +138,17 @@ std::filesystem::path newest_run() {
   return newest;
 }
 
-int train(ConfigRequest request, const SearchRequest& search, const Flags& flags) {
+int train(ConfigRequest request, const SearchRequest& search, Flags flags) {
+  const Launch launch = recognise_launch(environment());
+  if (flags.processes > 1 && !launch.launcher.empty() && launch.launcher != "--processes") {
+    throw UserError(ExitCode::usage, "--processes starts the ranks itself, but " + launch.launcher +
+                                         " has started this one; leave out one of the two");
+  }
+  const bool starts_ranks = flags.processes > 1 && launch.launcher.empty() && !flags.dry_run;
+  if (launch.rank > 0) {  // rank 0 talks for all
+    flags.quiet = true;
+    flags.json = false;
+  }
   if (!flags.data.empty()) request.sets.push_back("data.labels=" + join(flags.data, ","));
   if (!flags.images.empty()) request.sets.push_back("data.images=" + flags.images);
   if (!flags.device.empty()) request.sets.push_back("train.device=" + flags.device);
@@ -189,6 +202,10 @@ int train(ConfigRequest request, const SearchRequest& search, const Flags& flags
     }
     return static_cast<int>(ExitCode::ok);
   }
+  if (starts_ranks) {  // what is wrong with the config was said once, above
+    return run_local_ranks(flags.processes, static_cast<int>(config.settings.train.threads));
+  }
+  std::signal(SIGUSR1, on_signal);  // Slurm's before the time limit
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   std::signal(SIGHUP, on_signal);  // a lost terminal
@@ -222,6 +239,9 @@ void add_train(Command& program) {
   verb.add_flag("--strict", flags->strict, "a missing or broken image stops the run (data.strict)");
   verb.add_option("--resume", flags->resume, "resume the run in this folder; auto: the latest in runs/")
       .type_name("RUN|auto");
+  verb.add_option("--processes", flags->processes, "train in so many processes of this machine (docs/scaling.md)")
+      .type_name("N")
+      .range(1, 1024);
   verb.add_flag("--dry-run", flags->dry_run, "show data, detector and parameter groups; train and write nothing");
   verb.add_flag("-q,--quiet", flags->quiet, "no progress, no table");
   verb.add_flag("--json", flags->json, "print the result as JSON on standard output");
@@ -230,7 +250,9 @@ void add_train(Command& program) {
       "  bdc-host --plugin yolov7 --hook bdc --data crowd.json --images photos/\n"
       "  bdc-host train --plugin minimal              on the built-in shapes\n"
       "  bdc-host --plugin minimal --hook label_smoothing:share=0.05 --set train.epochs=5\n"
-      "  bdc-host train --resume runs/minimal-1");
+      "  bdc-host train --resume runs/minimal-1\n"
+      "  bdc-host train --processes 2 --plugin minimal\n"
+      "  torchrun --no_python --nproc_per_node 2 bdc-host train --plugin minimal");
   verb.run([=] { return train(*request, *search, *flags); }, OnInterrupt::by_itself);
 }
 

@@ -13,9 +13,10 @@
 namespace bdc::host {
 namespace {
 
-std::unique_ptr<plugin::TrainingHook> make_hook(const KnownHook& hook, const plugin::HookConfig& config) {
+std::unique_ptr<plugin::TrainingHook> make_hook(const KnownHook& hook, const plugin::HookConfig& config,
+                                                Communicator& ranks) {
   const std::string& name = hook.info.name;
-  if (hook.entry == nullptr) return make_learner_hook(name, config);
+  if (hook.entry == nullptr) return make_learner_hook(name, config, ranks);
   const LoadedPlugin plugin = LoadedPlugin::load(hook.entry->file);
   std::unique_ptr<plugin::TrainingHook> out;
   call_plugin("hook '" + name + "'", "its constructor", [&] { out.reset(plugin.descriptor().create_hook(config)); });
@@ -26,7 +27,7 @@ std::unique_ptr<plugin::TrainingHook> make_hook(const KnownHook& hook, const plu
 }  // namespace
 
 HookList build_hooks(const std::vector<HookChoice>& choices, const Catalog& catalog,
-                     const plugin::DetectorInfo& detector, const CrowdData& labels) {
+                     const plugin::DetectorInfo& detector, const CrowdData& labels, Communicator& ranks) {
   std::vector<HookInstance> out;
   for (const HookChoice& choice : choices) {
     KnownHook known = find_hook(choice.name, catalog);
@@ -38,7 +39,7 @@ HookList build_hooks(const std::vector<HookChoice>& choices, const Catalog& cata
                       "' makes a consensus of several annotators, but the training labels name no annotators\n  "
                       "advice: use labels with annotators (docs/formats.md), or train without the hook");
     }
-    auto hook = make_hook(known, hook_config);
+    auto hook = make_hook(known, hook_config, ranks);
     info.priority = choice.priority;
     plugin::HookInfo refined = info;
     call_plugin("hook '" + info.name + "'", "refine", [&] { hook->refine(refined); });

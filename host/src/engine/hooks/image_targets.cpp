@@ -49,4 +49,8 @@ void LatestTargets::load(StateReader& state) {
   }
 }
 
+void LatestTargets::merge(LatestTargets other) {
+  for (auto& [image, targets] : other.of_) of_[image] = std::move(targets);
+}
+
 }  // namespace bdc::host

@@ -23,6 +23,9 @@ class LatestTargets {
   /// So that a run that was interrupted within an epoch reports what it would have reported.
   void save(StateWriter& state) const;
   void load(StateReader& state);
+  /// Takes over the images of another one; where both have an image, the other's targets are taken.
+  void merge(LatestTargets other);
+  void clear() { of_.clear(); }
 
  private:
   std::map<std::size_t, Targets> of_;

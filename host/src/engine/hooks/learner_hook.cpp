@@ -36,8 +36,8 @@ std::string default_profile(const std::string& method) {
 
 class LearnerHook : public plugin::TrainingHook {
  public:
-  LearnerHook(std::string name, const LearnerInfo& info, const plugin::Options& options)
-      : name_(std::move(name)), info_(info) {
+  LearnerHook(std::string name, const LearnerInfo& info, const plugin::Options& options, Communicator& ranks)
+      : name_(std::move(name)), info_(info), ranks_(ranks) {
     const auto& given = options.values();
     std::map<std::string, OptionValue> own;
     for (const OptionSpec& spec : hook_options_of(info)) own[spec.name] = given.at(spec.name);
@@ -90,7 +90,11 @@ class LearnerHook : public plugin::TrainingHook {
   void after_epoch(plugin::RunContext& run) override {
     if (!watches()) return;
     warn_if_vanished(run);
-    if (each_batch_) finish_epoch(run);
+    if (each_batch_) {
+      bring_together();
+      share_evidence();
+      finish_epoch(run);
+    }
     const std::size_t images = run.labels->images.size();
     const bool is_complete = each_batch_ ? latest_.is_complete(images) : epoch_targets_.begin.size() == images + 1;
     if (!is_reported_ || !is_complete) return;
@@ -101,6 +105,7 @@ class LearnerHook : public plugin::TrainingHook {
 
   [[nodiscard]] std::string save_state() const override {
     if (!watches()) return {};  // made anew from the labels
+    if (each_batch_) bring_together();
     StateWriter state;
     const std::string learnt = learner_->save();
     state(std::vector<char>(learnt.begin(), learnt.end()));
@@ -123,6 +128,7 @@ class LearnerHook : public plugin::TrainingHook {
     epoch_targets_ = load_targets(state);
     latest_.load(state);
     state.finish();
+    if (each_batch_ && !ranks_.is_first()) forget_images();  // rank 0 has them
   }
 
  private:
@@ -130,8 +136,39 @@ class LearnerHook : public plugin::TrainingHook {
 
   void begin(const plugin::RunContext& run) {
     is_reported_ = run.has_truth || save_labels_;
-    if (!has_begun_) learner_->begin(*run.labels, torch::get_num_threads());
+    if (has_begun_) return;
+    learner_->begin(*run.labels, torch::get_num_threads());
+    no_evidence_ = learner_->evidence().save();
     has_begun_ = true;
+  }
+
+  /// Moves what the ranks have seen in this epoch to rank 0. Later results are the same, whenever this is called.
+  void bring_together() const {
+    if (ranks_.is_alone()) return;
+    const auto evidence = ranks_.gather(ranks_.is_first() ? "" : learner_->evidence().save());
+    StateWriter own;
+    if (!ranks_.is_first()) latest_.save(own);
+    const auto targets = ranks_.gather(own.take());
+    if (!ranks_.is_first()) return forget_images();
+    for (std::size_t r = 1; r < evidence.size(); ++r) {
+      learner_->evidence().merge_saved(evidence[r]);
+      StateReader state(targets[r]);
+      LatestTargets theirs;
+      theirs.load(state);
+      latest_.merge(std::move(theirs));
+    }
+  }
+
+  /// Gives every rank the evidence of rank 0.
+  void share_evidence() {
+    if (ranks_.is_alone()) return;
+    const std::string all = ranks_.gather(ranks_.is_first() ? learner_->evidence().save() : "").front();
+    if (!ranks_.is_first()) learner_->evidence().load(all);
+  }
+
+  void forget_images() const {
+    learner_->evidence().load(no_evidence_);
+    latest_.clear();
   }
 
   /// Adds what image `image` is trained on. detections: of this step; empty unless each batch is watched.
@@ -151,6 +188,9 @@ class LearnerHook : public plugin::TrainingHook {
 
   /// A detector that is shown almost no targets learns that nothing is there, and never recovers: says so once.
   void warn_if_vanished(const plugin::RunContext& run) {
+    std::vector<double> sums{trained_on_, drawn_};
+    ranks_.all_reduce_doubles(sums);
+    trained_on_ = sums[0], drawn_ = sums[1];
     constexpr double kNearlyNone = 0.1;  // of what an annotator draws
     const bool vanished = trained_on_ < kNearlyNone * drawn_;
     if (vanished && !has_warned_) {
@@ -182,12 +222,14 @@ class LearnerHook : public plugin::TrainingHook {
 
   std::string name_;
   const LearnerInfo& info_;
+  Communicator& ranks_;
   std::unique_ptr<Learner> learner_;
+  std::string no_evidence_;
   std::int64_t warmup_ = 0;
   bool each_batch_ = true, save_labels_ = false, is_reported_ = false, has_begun_ = false;
   std::optional<double> min_weight_;
-  Targets epoch_targets_;  ///< schedule epoch
-  LatestTargets latest_;   ///< schedule batch, for reports
+  Targets epoch_targets_;         ///< schedule epoch
+  mutable LatestTargets latest_;  ///< schedule batch, for reports; of several ranks, rank 0 has the others' as well
   // Of the epoch so far (a resumed one: since then); for a warning, so not part of the state.
   double trained_on_ = 0, drawn_ = 0;
   bool has_warned_ = false;
@@ -195,11 +237,12 @@ class LearnerHook : public plugin::TrainingHook {
 
 }  // namespace
 
-std::unique_ptr<plugin::TrainingHook> make_learner_hook(const std::string& method, const plugin::HookConfig& config) {
+std::unique_ptr<plugin::TrainingHook> make_learner_hook(const std::string& method, const plugin::HookConfig& config,
+                                                        Communicator& ranks) {
   const auto& given = config.options.values();
   const auto profile = given.find("profile");
   const LearnerEntry* entry = find_learner(profile == given.end() ? method : std::get<std::string>(profile->second));
-  return std::make_unique<LearnerHook>(method, entry->info, config.options);
+  return std::make_unique<LearnerHook>(method, entry->info, config.options, ranks);
 }
 
 }  // namespace bdc::host

@@ -6,6 +6,7 @@
 
 #include "data/dataset.h"
 #include "engine/observers/observer.h"
+#include "ranks/communicator.h"
 #include "show/progress.h"
 
 namespace bdc::host {
@@ -15,7 +16,7 @@ namespace bdc::host {
 class BrokenImages : public Observer {
  public:
   /// Everything is borrowed.
-  BrokenImages(std::vector<const Dataset*> data, Progress& progress);
+  BrokenImages(std::vector<const Dataset*> data, Progress& progress, Communicator& ranks = Communicator::alone());
 
   void after_epoch(LoopState& state) override;
 
@@ -24,10 +25,13 @@ class BrokenImages : public Observer {
   void restore(const Json& state) override;
 
  private:
+  /// Of all ranks, in the order of the images in each.
+  [[nodiscard]] std::vector<std::string> broken() const;
   [[nodiscard]] std::set<std::string> found() const;  ///< told or not
 
   std::vector<const Dataset*> data_;
   Progress& progress_;
+  Communicator& ranks_;
   std::set<std::string> told_;
   std::set<std::string> before_;  ///< found before the run was interrupted, perhaps not told
 };

@@ -14,10 +14,11 @@ void Checkpoints::after_step(LoopState& state) {
 }
 
 void Checkpoints::save(LoopState& state) {
-  if (!state.is_writer() || (saved_ && *saved_ == state.at)) return;
+  if (saved_ && *saved_ == state.at) return;
   state.stage = "saving a checkpoint";
   state.clock.begin("saving");
-  store_.save(snapshot_());
+  const Checkpoint checkpoint = snapshot_();  // every rank has a part in it
+  if (state.is_writer()) store_.save(checkpoint);
   saved_ = state.at;
 }
 

@@ -5,6 +5,7 @@
 #include "engine/ema.h"
 #include "engine/observers/observer.h"
 #include "engine/train_settings.h"
+#include "ranks/communicator.h"
 #include "show/progress.h"
 
 namespace bdc::host {
@@ -15,8 +16,8 @@ namespace bdc::host {
 class Evaluation : public Observer {
  public:
   /// Everything is borrowed.
-  Evaluation(DetectorHandle& detector, Ema& ema, const Dataset& test, const TrainSettings& settings,
-             Progress& progress);
+  Evaluation(DetectorHandle& detector, Ema& ema, const Dataset& test, const TrainSettings& settings, Progress& progress,
+             Communicator& ranks = Communicator::alone());
 
   void after_steps(LoopState& state) override;
 
@@ -29,6 +30,7 @@ class Evaluation : public Observer {
   const Dataset& test_;
   const TrainSettings& settings_;
   Progress& progress_;
+  Communicator& ranks_;
   bool has_truth_;
   std::shared_ptr<const CocoEvalResult> latest_;
 };

@@ -133,13 +133,13 @@ std::string ExactEvidence::save() const {
   return state.take();
 }
 
-void ExactEvidence::load(const std::string& bytes) {
+ExactEvidence ExactEvidence::read(const std::string& bytes) const {
   StateReader state(bytes);
   read_state_header(state, kProfile);
-  ExactEvidence read = *this;
-  archive(state, read);
+  ExactEvidence out = *this;
+  archive(state, out);
   state.finish();
-  *this = std::move(read);
+  return out;
 }
 
 }  // namespace bdc::absence_aware

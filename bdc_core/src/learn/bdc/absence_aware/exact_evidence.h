@@ -25,13 +25,16 @@ class ExactEvidence final : public Evidence {
   [[nodiscard]] std::size_t images() const override { return images_; }
   void merge(const Evidence& other) override;
   [[nodiscard]] std::string save() const override;
-  void load(const std::string& bytes) override;
+  void load(const std::string& bytes) override { *this = read(bytes); }
+  void merge_saved(const std::string& bytes) override { merge(read(bytes)); }
   template <class Archive, class Self>
   static void archive(Archive& state, Self& self) {
     state(self.images_), state(self.source_), state(self.confusion_), state(self.class_count_), state(self.scalar_);
   }
 
  private:
+  /// Evidence of this one's shape.
+  [[nodiscard]] ExactEvidence read(const std::string& bytes) const;
   static constexpr std::size_t kNumbers = sizeof(SourceEvidence) / sizeof(double);
   /// images, blank images, image_bound, images by object rate, then the score levels of real and of spurious boxes
   static constexpr std::size_t kScalars = 3 + kObjectRates + 2 * kScoreLevels;

@@ -1,0 +1,313 @@
+// The one file that includes c10d. Its classes are held as what they are: from LibTorch 1.13 to 2.x groups of processes
+// got another base class, and neither is named here.
+
+#include "ranks/join.h"
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <torch/types.h>
+#include <unistd.h>
+
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "bdc/base/error.h"
+#include "bdc/base/now_seconds.h"
+#include "bdc/base/text.h"
+#include "ranks/pulse.h"
+
+namespace bdc::host {
+namespace {
+
+using std::chrono::milliseconds;
+using Say = std::function<void(const std::string&)>;
+
+constexpr double kTellEvery = 5;
+
+milliseconds in_ms(double seconds) {
+  return milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+/// The first line of what c10d says; the rest is where in LibTorch it was thrown.
+std::string short_message(const std::exception& e) {
+  const std::string text = e.what();
+  return text.substr(0, text.find('\n'));
+}
+
+UserError apart(const std::string& what) {
+  return {kRanksApart, what};
+}
+
+class Store : public MeetingPlace {
+ public:
+  Store(c10::intrusive_ptr<c10d::TCPStore> tcp, const std::string& prefix)
+      : inner_(c10::make_intrusive<c10d::PrefixStore>(prefix, std::move(tcp))) {}
+
+  void set(const std::string& key, const std::string& value) override {
+    inner_->set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
+  }
+  std::string get(const std::string& key) override {
+    if (!inner_->check({key})) return {};
+    const std::vector<std::uint8_t> bytes = inner_->get(key);
+    return {bytes.begin(), bytes.end()};
+  }
+  std::int64_t count(const std::string& key) override { return inner_->add(key, 1); }
+  [[nodiscard]] const c10::intrusive_ptr<c10d::PrefixStore>& inner() const { return inner_; }
+
+ private:
+  c10::intrusive_ptr<c10d::PrefixStore> inner_;
+};
+
+std::string place_of(const Launch& launch) {
+  return launch.host + ":" + std::to_string(launch.port);
+}
+
+c10::intrusive_ptr<c10d::TCPStore> connect_once(const Launch& launch, bool is_server, double timeout) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(launch.port);
+  options.isServer = is_server;
+  options.waitWorkers = false;
+  options.timeout = in_ms(timeout);
+  return c10::make_intrusive<c10d::TCPStore>(launch.host, options);
+}
+
+/// Whether something listens there.
+bool can_reach(const std::string& host, int port) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return false;
+  bool out = false;
+  for (const addrinfo* a = found; a != nullptr && !out; a = a->ai_next) {
+    const int fd = ::socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+    if (fd < 0) continue;
+    if (::connect(fd, a->ai_addr, a->ai_addrlen) == 0) {
+      out = true;
+    } else if (errno == EINPROGRESS) {
+      pollfd wait{fd, POLLOUT, 0};
+      int error = 1;
+      socklen_t size = sizeof(error);
+      out = ::poll(&wait, 1, 1000) == 1 && ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+    }
+    ::close(fd);
+  }
+  ::freeaddrinfo(found);
+  return out;
+}
+
+std::string whole(double seconds) {
+  return std::to_string(static_cast<int>(seconds + 0.5));
+}
+
+std::unique_ptr<Store> open_store(const Launch& launch, double timeout, const Say& say) {
+  const std::string prefix = "bdc/" + launch.attempt;
+  const std::string place = place_of(launch);
+  if (launch.rank == 0 && !launch.has_store) {
+    try {
+      return std::make_unique<Store>(connect_once(launch, true, timeout), prefix);
+    } catch (const std::exception& e) {
+      throw apart("rank 0 cannot open " + place + ", where the ranks meet: " + short_message(e) +
+                  "\n  advice: another program, or another rank 0, has the port; choose another (MASTER_PORT)");
+    }
+  }
+  const std::string own = "rank " + std::to_string(launch.rank);
+  const double begun = now_seconds();
+  double told = begun;
+  while (!can_reach(launch.host, launch.port)) {
+    const double now = now_seconds();
+    if (now - begun >= timeout) {
+      throw apart(own + " has not reached " + place + ", where the ranks meet, within " + whole(timeout) +
+                  " s\n  advice: does rank 0 run there, and does a firewall let the port through?");
+    }
+    if (say && now - told >= kTellEvery) {
+      say(own + " waits for rank 0 at " + place);
+      told = now;
+    }
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  try {
+    return std::make_unique<Store>(connect_once(launch, false, timeout), prefix);
+  } catch (const std::exception& e) {
+    throw apart(own + " cannot use " + place + ", where the ranks meet: " + short_message(e));
+  }
+}
+
+/// Shows that this rank is there and waits for all others.
+void meet(Store& store, const Launch& launch, double timeout, const Say& say) {
+  const auto give_up = [&](const std::string& why) {
+    // Rank 0 takes the store away with it; the others look every tenth of a second.
+    if (launch.rank == 0) std::this_thread::sleep_for(milliseconds(1000));
+    throw apart(why);
+  };
+  const auto refuse = [&](const std::string& why) {
+    store.set("refused", why);
+    give_up(why);
+  };
+  const std::string own = "rank " + std::to_string(launch.rank);
+  if (store.count("join/" + std::to_string(launch.rank)) > 1) {
+    refuse("two processes say that they are " + own + " of " + std::to_string(launch.size) + "; this is " +
+           place_of(launch));
+  }
+  store.set("size/" + std::to_string(launch.rank), std::to_string(launch.size));
+  const double begun = now_seconds();
+  double told = begun;
+  for (int delay = 1;; delay = std::min(delay * 2, 100)) {
+    if (const std::string why = store.get("refused"); !why.empty()) give_up(why);
+    std::vector<std::string> missing;
+    for (int r = 0; r < launch.size; ++r) {
+      const std::string size = store.get("size/" + std::to_string(r));
+      if (size.empty()) missing.push_back(std::to_string(r));
+      if (!size.empty() && size != std::to_string(launch.size)) {
+        refuse("the ranks count differently: rank " + std::to_string(r) + " counts " + size + ", " + own + " counts " +
+               std::to_string(launch.size));
+      }
+    }
+    if (missing.empty()) return;
+    const std::string who = (missing.size() == 1 ? "rank " : "ranks ") + join(missing);
+    const double now = now_seconds();
+    if (now - begun >= timeout) {
+      give_up(who + (missing.size() == 1 ? " has" : " have") + " not come to " + place_of(launch) + " within " +
+              whole(timeout) + " s; " + own + " gives up");
+    }
+    if (say && now - told >= kTellEvery) {
+      say(own + " waits for " + who);
+      told = now;
+    }
+    std::this_thread::sleep_for(milliseconds(delay));
+  }
+}
+
+std::shared_ptr<gloo::transport::Device> network_device(const Launch& launch) {
+  if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME")) {
+    return c10d::ProcessGroupGloo::createDeviceForInterface(interface);
+  }
+  const bool is_here = launch.host == "127.0.0.1" || launch.host == "localhost";
+  if (is_here || launch.local_size == launch.size) return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
+  return c10d::ProcessGroupGloo::createDefaultDevice();
+}
+
+class GlooRanks : public Communicator {
+ public:
+  GlooRanks(const Launch& launch, double timeout, Say say) : launch_(launch) {
+    store_ = open_store(launch, timeout, say);
+    meet(*store_, launch, timeout, say);
+    pulse_ = std::make_unique<Pulse>(
+        launch.rank, launch.size,
+        [launch, timeout]() -> std::unique_ptr<MeetingPlace> {
+          return std::make_unique<Store>(connect_once(launch, false, timeout), "bdc/" + launch.attempt);
+        },
+        std::move(say));
+    const auto options = c10d::ProcessGroupGloo::Options::create();
+    options->timeout = in_ms(timeout);
+    options->threads = 2;
+    guarded([&] {
+      options->devices.push_back(network_device(launch));
+      group_ = c10::make_intrusive<c10d::ProcessGroupGloo>(store_->inner(), launch.rank, launch.size, options);
+    });
+  }
+  ~GlooRanks() override {
+    try {
+      if (is_whole_) barrier();  // rank 0 keeps the store until nobody needs it
+    } catch (const std::exception&) {
+    }
+    pulse_.reset();
+    if (is_whole_) return;
+    // What waits for ranks that are gone would wait here, too. The process is about to end.
+    (void)group_.release();
+    (void)store_.release();
+  }
+  GlooRanks(const GlooRanks&) = delete;
+  GlooRanks& operator=(const GlooRanks&) = delete;
+
+  [[nodiscard]] int rank() const override { return launch_.rank; }
+  [[nodiscard]] int size() const override { return launch_.size; }
+
+  void all_reduce(Span<float> bucket) override { sum(bucket.data(), bucket.size(), torch::kFloat32); }
+  void all_reduce_doubles(Span<double> bucket) override { sum(bucket.data(), bucket.size(), torch::kFloat64); }
+
+  void broadcast(void* bytes, std::size_t count, int root) override {
+    if (count == 0) return;
+    std::vector<torch::Tensor> tensors{torch::from_blob(bytes, {static_cast<std::int64_t>(count)}, torch::kUInt8)};
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    guarded([&] { group_->broadcast(tensors, options)->wait(); });
+  }
+
+  std::vector<std::string> gather(const std::string& bytes) override {
+    std::vector<double> sizes(static_cast<std::size_t>(size()));
+    sizes[static_cast<std::size_t>(rank())] = static_cast<double>(bytes.size());
+    all_reduce_doubles(sizes);
+    const auto longest = static_cast<std::int64_t>(*std::max_element(sizes.begin(), sizes.end()));
+    if (longest == 0) return std::vector<std::string>(sizes.size());
+    torch::Tensor own = torch::zeros({longest}, torch::kUInt8);
+    std::memcpy(own.data_ptr(), bytes.data(), bytes.size());
+    std::vector<torch::Tensor> inputs{own};
+    std::vector<std::vector<torch::Tensor>> outputs(1);
+    for (int r = 0; r < size(); ++r) outputs[0].push_back(torch::empty({longest}, torch::kUInt8));
+    guarded([&] { group_->allgather(outputs, inputs)->wait(); });
+    std::vector<std::string> out;
+    for (std::size_t r = 0; r < sizes.size(); ++r) {
+      out.emplace_back(static_cast<const char*>(outputs[0][r].data_ptr()), static_cast<std::size_t>(sizes[r]));
+    }
+    return out;
+  }
+
+  void barrier() override {
+    std::vector<double> nothing(1);
+    all_reduce_doubles(nothing);
+  }
+
+  void note_place(const std::string& place) override { pulse_->set_place(place); }
+  void leave(const std::string& why) noexcept override {
+    const bool is_first_error = is_whole_;
+    is_whole_ = false;
+    try {
+      if (is_first_error) pulse_->leave(why);
+    } catch (const std::exception&) {  // the others will notice
+    }
+  }
+
+ private:
+  void sum(void* data, std::size_t count, torch::Dtype type) {
+    if (count == 0) return;
+    std::vector<torch::Tensor> tensors{torch::from_blob(data, {static_cast<std::int64_t>(count)}, type)};
+    guarded([&] { group_->allreduce(tensors)->wait(); });
+  }
+
+  template <class Call>
+  void guarded(const Call& call) {
+    pulse_->begin_call();
+    try {
+      call();
+      pulse_->end_call();
+    } catch (const std::exception& e) {
+      is_whole_ = false;
+      throw apart(pulse_->verdict() + "\n  (" + short_message(e) + ")");
+    }
+  }
+
+  Launch launch_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Pulse> pulse_;
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  bool is_whole_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> join_ranks(const Launch& launch, double timeout,
+                                         std::function<void(const std::string&)> say) {
+  if (launch.is_alone()) return std::make_unique<Communicator>();
+  return std::make_unique<GlooRanks>(launch, timeout, std::move(say));
+}
+
+}  // namespace bdc::host
