@@ -213,8 +213,7 @@ TEST(PluginSearch, TwoPluginsOfOneNameAreNamedWithThePlacesThatListThem) {
 
 TEST(PluginSearch, OneThatCannotBeLoadedHoldsUpNoOtherOfItsName) {
   const TemporaryFolder folder;
-  folder.write("registry.json",
-               R"({"schema_version": 1, "plugins": [{"name": "minimal", "library": "gone.so"}]})");
+  folder.write("registry.json", R"({"schema_version": 1, "plugins": [{"name": "minimal", "library": "gone.so"}]})");
   fs::create_directories(folder.path() / "good");
   fs::copy(BDC_BUILD_FOLDER "/plugins/minimal.so", folder.path() / "good" / "minimal.so");
   const auto found = run_host({"plugins", "info", "minimal", "--plugin-path", "good"}, folder.path());
