@@ -19,7 +19,7 @@ import json, sys
 last = [json.loads(line) for line in open('runs/$name/metrics.jsonl')][-1]
 print(f'$processes x $threads: {last[\"train/images_per_second\"]:.1f} images/s')"
 }
-for round in 1 2; do
+for round in 1 2 3; do
   run "a$round" 1 1 "$@"
   run "b$round" 1 2 "$@"
   run "c$round" 2 1 "$@"
