@@ -421,8 +421,7 @@ class ViaReader {
 };
 
 void parse_via(std::istream& in, const std::string& name, ReadContext& context) {
-  const int first = (in >> std::ws).peek();
-  if (first == '{' || first == 0xEF) {
+  if (first_character(in) == '{') {
     ViaReader(name, context).read_json(in);
   } else {
     ViaReader(name, context).read_table(in);
