@@ -42,6 +42,13 @@ int CsvReader::take() {
 
 char CsvReader::detect_separator() {
   static_cast<void>(look());
+  const std::string_view start(buffer_.data() + at_, filled_ - at_);
+  if (start.size() > 5 && start.substr(0, 4) == "sep=" && (start[5] == '\n' || start[5] == '\r')) {  // Excel's
+    const char named = start[4];
+    while (look() >= 0 && take() != '\n') {
+    }
+    if (named == ',' || named == ';' || named == '\t') return separator_ = named;
+  }
   bool quoted = false;
   std::size_t semicolons = 0, tabs = 0;
   for (std::size_t i = at_; i < filled_; ++i) {

@@ -113,6 +113,16 @@ std::string read_all(std::istream& in, const std::string& name, std::size_t limi
   return text;
 }
 
+int first_character(std::istream& in) {
+  if ((in >> std::ws).peek() != 0xEF) return in.peek();
+  char mark[3] = {};
+  in.read(mark, 3);
+  if (without_byte_order_mark(std::string_view(mark, 3)).empty()) return (in >> std::ws).peek();
+  in.clear();
+  in.seekg(-static_cast<std::streamoff>(in.gcount()), std::ios::cur);
+  return in.peek();
+}
+
 bool is_regular_file(const std::string& path) {
   if (const auto zip = zip_path(path)) return zip->archive->files().count(zip->inside) > 0;
   std::error_code error;

@@ -43,6 +43,14 @@ void require_exists(const std::string& path);
 /// Folders of a folder, in the order of their names. Hidden ones are left out.
 [[nodiscard]] std::vector<std::string> folders_in(const std::string& folder);
 
+/// Text without the byte order mark of UTF-8 in front.
+[[nodiscard]] inline std::string_view without_byte_order_mark(std::string_view text) {
+  return text.substr(0, 3) == "\xEF\xBB\xBF" ? text.substr(3) : text;
+}
+
+/// The first character of a text that is not blank, which stays to be read; a byte order mark of UTF-8 is passed over.
+[[nodiscard]] int first_character(std::istream& in);
+
 /// Any text as a name of a file or folder: a slash, backslash, percent sign, control character and a leading dot become
 /// %XX. from_file_name undoes that, and changes no other text.
 [[nodiscard]] std::string to_file_name(std::string_view text);

@@ -72,7 +72,7 @@ namespace {
 
 /// COCO's own members of an annotation that bdc has no use for.
 bool is_plain_member(std::string_view key) {
-  return key == "id" || key == "segmentation" || key == "keypoints" || key == "num_keypoints" || key == "attributes";
+  return key == "id" || key == "segmentation" || key == "keypoints" || key == "num_keypoints";
 }
 
 }  // namespace
@@ -118,6 +118,31 @@ bool may_name_person(std::string_view key) {
   return false;
 }
 
+void read_attributes(JsonReader& json, CocoRecord& record) {
+  constexpr std::string_view prefix = "attributes.";
+  std::string_view wanted = record.annotator_key;
+  if (wanted.substr(0, prefix.size()) == prefix) {
+    wanted.remove_prefix(prefix.size());
+  } else {
+    wanted = {};
+  }
+  json.begin_object();
+  while (json.next_member()) {
+    const std::string_view key = json.key();
+    if (!wanted.empty() && key == wanted) {
+      record.annotator_id = read_optional_id(json);
+    } else if (key == "rotation" && json.peek() == JsonReader::Type::number) {
+      record.rotation = json.number();
+    } else if (record.wants_candidates && (resembles_annotator_id(key) || may_name_person(key))) {
+      std::string name(prefix);
+      name += key;
+      record.persons.push_back({std::move(name), read_optional_id(json)});
+    } else {
+      json.skip();
+    }
+  }
+}
+
 void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.index = json.depth() > 0 ? json.index() : 0;
   record.id.reset();
@@ -137,6 +162,7 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.class_probs.clear();
   record.box_std.clear();
   record.is_crowd = false;
+  record.rotation = 0;
 
   static_cast<void>(json.peek());
   record.line = json.line();
@@ -170,6 +196,8 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
       } else {
         json.skip();
       }
+    } else if (key == "attributes" && json.peek() == JsonReader::Type::object) {
+      read_attributes(json, record);
     } else if (key == "score") {
       record.score = json.number();
     } else if (key == "area") {

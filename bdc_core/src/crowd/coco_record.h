@@ -39,6 +39,7 @@ struct CocoRecord {
   std::vector<double> class_probs;  ///< empty: not given
   std::vector<double> box_std;
   bool is_crowd = false;
+  double rotation = 0;  ///< attributes.rotation: of the box about its centre, in degrees, clockwise
 
   [[nodiscard]] Box box() const { return {(*bbox)[0], (*bbox)[1], (*bbox)[0] + (*bbox)[2], (*bbox)[1] + (*bbox)[3]}; }
 };
@@ -47,6 +48,10 @@ struct CocoRecord {
 [[nodiscard]] RecordId read_id(JsonReader& json);
 /// The same for a value that need not be an id, such as null; an object may hold one as "id" or "email".
 [[nodiscard]] std::optional<RecordId> read_optional_id(JsonReader& json);
+
+/// The value of an annotation's member "attributes", as CVAT and Datumaro write it: `rotation`, the annotator where
+/// annotator_key is "attributes.NAME", and, where these are wanted, members that may say who drew, into `persons`.
+void read_attributes(JsonReader& json, CocoRecord& record);
 
 /// Reads the object that comes next. Throws JsonValueError when image_id, category_id or bbox is missing or wrong.
 void read_coco_record(JsonReader& json, CocoRecord& record);

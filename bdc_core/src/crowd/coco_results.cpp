@@ -18,6 +18,7 @@
 #include "crowd/id_table.h"
 #include "crowd/json_records.h"
 #include "crowd/label_studio_predictions.h"
+#include "crowd/name_ties.h"
 #include "crowd/sim_file.h"
 
 namespace bdc {
@@ -184,23 +185,26 @@ class ResultFileReader {
     return {*id, text};
   }
 
+  /// A picture's name without folders, and without what Label Studio puts around it.
+  static std::string picture_name(const std::string& file) {
+    return std::filesystem::path(comparable_path(file)).filename().string();
+  }
+
   /// Images that share no id with the data's, or whose id is another file there, are tied by file name; where names
   /// say that an id is another file and no file of that name is there, the image is not in the data.
   void read_images() {
     std::map<std::string, std::int32_t> by_name;
     for (std::size_t i = 0; i < data_.images.size(); ++i) {
-      const auto [it, is_new] = by_name.emplace(std::filesystem::path(data_.images[i].file).filename().string(),
-                                                static_cast<std::int32_t>(i));
+      const auto [it, is_new] = by_name.emplace(picture_name(data_.images[i].file), static_cast<std::int32_t>(i));
       if (!is_new) it->second = -1;  // not unique: no help
     }
     json_->begin_array();
     while (json_->next_element()) {
       const auto [id, file] = read_entry("file_name");
       std::int32_t image = images_.find(id);
-      const std::string name = std::filesystem::path(file).filename().string();
-      const auto known =
-          image < 0 ? ""
-                    : std::filesystem::path(data_.images[static_cast<std::size_t>(image)].file).filename().string();
+      const std::string name = picture_name(file);
+      const std::string known =
+          image < 0 ? std::string() : picture_name(data_.images[static_cast<std::size_t>(image)].file);
       if (!name.empty() && name != known) {
         const auto it = by_name.find(name);
         if (it != by_name.end() && it->second >= 0) {

@@ -348,6 +348,53 @@ Targets strong_targets(const Targets& targets, double min_existence, double min_
   return out;
 }
 
+namespace {
+
+/// JSON-MIN: the members of a task are those of its data and the control tags.
+void use_names_of_min(const std::string& path, ConsensusOptions& options) {
+  static_cast<void>(probe_json(path, [&](JsonReader& json) {
+    if (json.peek() != JsonReader::Type::array) return false;
+    json.begin_array();
+    while (json.next_element()) {
+      std::string data, control;
+      bool is_min = false;
+      json.begin_object();
+      while (json.next_member()) {
+        const std::string key(json.key());
+        is_min = is_min || key == "annotation_id";
+        if (json.peek() == JsonReader::Type::string) {
+          const bool is_other = key == "created_at" || key == "updated_at" || key == "agreement";
+          if (key == "image" || (data.empty() && !is_other)) data = key;
+          json.skip();
+        } else if (control.empty() && json.peek() == JsonReader::Type::array) {
+          json.begin_array();
+          while (json.next_element()) {
+            if (json.peek() != JsonReader::Type::object) {
+              json.skip();
+              continue;
+            }
+            json.begin_object();
+            while (json.next_member()) {
+              if (json.key() == "rectanglelabels") control = key;
+              json.skip();
+            }
+          }
+        } else {
+          json.skip();
+        }
+      }
+      if (!is_min) return false;
+      if (!data.empty()) options.data_key = data;
+      if (control.empty()) continue;  // nothing was drawn there
+      options.from_name = control;
+      return true;
+    }
+    return false;
+  }));
+}
+
+}  // namespace
+
 void use_names_of_export(const std::string& path, ConsensusOptions& options) {
   const auto first_result = [&](JsonReader& json) {
     json.begin_array();
@@ -417,6 +464,7 @@ void use_names_of_export(const std::string& path, ConsensusOptions& options) {
       return false;
     }));
   }
+  use_names_of_min(path, options);
 }
 
 }  // namespace bdc

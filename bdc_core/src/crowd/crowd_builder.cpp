@@ -365,6 +365,17 @@ std::int32_t CrowdBuilder::resolved(List<Record>& list, std::int32_t number, con
   return mention.record;
 }
 
+std::map<std::uint32_t, std::int32_t> CrowdBuilder::annotators_of_sources() const {
+  std::map<std::uint32_t, std::int32_t> out;
+  const auto add = [&](std::int32_t image, std::int32_t annotator) {
+    const auto [at, is_new] = out.try_emplace(images_.mentions[static_cast<std::size_t>(image)].source, annotator);
+    if (!is_new && at->second != annotator) at->second = -1;
+  };
+  for (const Assignment& a : assignments_) add(a.image, a.annotator);
+  for (const Annotation& a : annotations_) add(a.image, a.annotator);
+  return out;
+}
+
 template <class Record>
 void CrowdBuilder::tie(List<Record>& list) {
   constexpr bool are_images = std::is_same_v<Record, ImageRecord>;
@@ -388,6 +399,11 @@ void CrowdBuilder::tie(List<Record>& list) {
                  ") may be several images by its name, " + in_quotes(named[other].name) + " of " + text(place[other]) +
                  " among them; give the images file names, with folders, that tell them apart");
     });
+    const std::map<std::uint32_t, std::int32_t> who = annotators_of_sources();
+    for (NamedRecord& record : named) {
+      if (const auto at = who.find(record.source); at != who.end()) record.who = at->second;
+    }
+    if (const std::size_t tied = tie_versions(named, same); tied > 0) tell_versions(tied);
   } else {
     same = same_classes(named);
   }
@@ -458,6 +474,12 @@ void CrowdBuilder::tie(List<Record>& list) {
     notes_.push_back(counted(renumbered, list.what, list.plural) + (one ? " has a new id" : " have new ids") +
                      ", because another file uses " + (one ? "its id" : "theirs") + " for something else");
   }
+}
+
+void CrowdBuilder::tell_versions(std::size_t tied) {
+  notes_.push_back(counted(tied, "image") + (tied == 1 ? " is" : " are") +
+                   " tied to another annotator's by the name before Roboflow's export (cat_jpg.rf.<hash>.jpg is "
+                   "cat.jpg)");
 }
 
 void CrowdBuilder::check_repeated_assignments() {

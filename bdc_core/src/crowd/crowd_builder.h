@@ -94,6 +94,8 @@ class CrowdBuilder {
 
   /// The data, finalized; `report` (may be null) receives files and places. The builder is empty afterwards.
   [[nodiscard]] CrowdData finish(ReadReport* report);
+  /// Says that so many images were tied to others by their names before Roboflow's export.
+  void tell_versions(std::size_t tied);
   /// What finish() did that people should know.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
@@ -130,6 +132,8 @@ class CrowdBuilder {
   /// Makes records that are the same by name one record.
   template <class Record>
   void tie(List<Record>& list);
+  /// Who saw all the images of each source; -1: several people, or nobody is known.
+  [[nodiscard]] std::map<std::uint32_t, std::int32_t> annotators_of_sources() const;
   /// Reports assignments that stand there twice; their images and annotators are resolved.
   void check_repeated_assignments();
   template <class Record>

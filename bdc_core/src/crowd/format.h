@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,10 +29,14 @@ struct ReadContext {
   std::size_t path = 0;            ///< which of them is being read
   /// What may be one annotator's: the paths, or the files below them where a format has a file per annotator.
   std::vector<std::string> sources;
-  std::size_t source = 0;                   ///< which of them is being read
-  bool sources_are_files = false;           ///< set by read_each_file
-  std::optional<ImageTable> sidecar;        ///< sizes.csv of the folder being read
-  std::optional<ImageTable> sizes;          ///< options.sizes_csv
+  std::size_t source = 0;                  ///< which of them is being read
+  bool sources_are_files = false;          ///< set by read_each_file
+  std::vector<std::string> path_splits;    ///< the split (train, val, test) of each path that is a part of divided data
+  std::vector<std::string> source_splits;  ///< the same of each source
+  bool only_lists = false;                 ///< label_splits: files are listed, none is read
+  std::set<std::string> splits_seen;       ///< of all data
+  std::optional<ImageTable> sidecar;       ///< sizes.csv of the folder being read
+  std::optional<ImageTable> sizes;         ///< options.sizes_csv
   std::optional<ImageFolder> image_folder;  ///< options.image_folder
   std::vector<std::string> class_names;     ///< options.class_names or what lies in the data's folder
   std::string class_names_file;             ///< where the latter were found
@@ -41,6 +46,13 @@ struct ReadContext {
   /// Numbers that files give to images which are known by their names (CVAT); finish() decides whether to use them.
   std::vector<std::pair<std::int32_t, std::int64_t>> image_numbers;
   Pictures pictures;
+  /// Of formats that know images by the names of their label files: a name as Roboflow exports it, by the name before.
+  struct Version {
+    std::string name, annotator;
+    bool alone = true;  ///< the annotator has no other version of it
+  };
+  std::map<std::string, Version> versions;
+  std::size_t versions_tied = 0;
   std::map<std::string, std::vector<std::string>>
       manifests;  ///< of Ground Truth's jobs: the images' addresses, by path
 
@@ -54,7 +66,20 @@ struct ReadContext {
   [[nodiscard]] bool takes_shape(const RecordPlace& place, const std::string& what);
   /// The same for what has no box around it, or none that can be told.
   void leave_shape(const RecordPlace& place, const std::string& what);
+  /// The upright box around one that is turned clockwise about (x, y), counted; the box itself for 0 degrees.
+  [[nodiscard]] Box upright(const Box& box, double x, double y, double degrees, const RecordPlace& place);
+  /// The same about the box's centre.
+  [[nodiscard]] Box upright(const Box& box, double degrees, const RecordPlace& place) {
+    return upright(box, (box.x1 + box.x2) / 2, (box.y1 + box.y2) / 2, degrees, place);
+  }
   std::size_t shapes_taken = 0, shapes_left = 0;
+  /// The data below a place are divided into these splits; those without one are empty. Throws DataError when
+  /// options.split is none of them.
+  void saw_splits(const std::string& place, const std::vector<std::string>& splits);
+  /// Whether what is of this split is to be read.
+  [[nodiscard]] bool wants_split(const std::string& split) const {
+    return !only_lists && (options.split.empty() || split.empty() || split == options.split);
+  }
   /// For people; a note that is there already is not repeated.
   void note(const std::string& text);
 
@@ -85,6 +110,9 @@ struct CrowdFormat {
 [[nodiscard]] const std::vector<CrowdFormat>& all_crowd_formats();
 /// Throws DataError, with the nearest name, for an unknown one.
 [[nodiscard]] const CrowdFormat& crowd_format(const std::string& name);
+
+/// The format whose detect accepts the path; null when none does.
+[[nodiscard]] const CrowdFormat* detected_crowd_format(const std::string& path);
 
 /// CrowdFormat::read for formats of one file: opens it and calls parse in the lenient log's care, so that a file that
 /// breaks off is reported and what came before is kept.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -11,6 +12,9 @@
 #include "crowd/folder_dataset.h"
 #include "crowd/foreign_formats.h"
 #include "crowd/format.h"
+#include "crowd/label_places.h"
+#include "crowd/rotated_box.h"
+#include "crowd/splits.h"
 
 // The table of formats. A new one is a file in formats/ that defines `CrowdFormat <name>_format()`, and one line here.
 // Detection asks in this order.
@@ -69,7 +73,7 @@ std::vector<CrowdFormatInfo> crowd_formats() {
 std::string ReadContext::source_annotator() {
   if (!options.annotator.empty()) return options.annotator;
   if (!source_annotators_) {
-    SourceNames found = names_of_sources(sources, options.annotator_from);
+    SourceNames found = names_of_sources(sources, options.annotator_from, source_splits);
     if (!found.note.empty()) note(found.note);
     source_annotators_ = std::move(found.annotators);
   }
@@ -100,6 +104,25 @@ void ReadContext::leave_shape(const RecordPlace& place, const std::string& what)
   builder.report(ProblemKind::ignored_shape, place, what + " is not a box and is left out");
 }
 
+Box ReadContext::upright(const Box& box, double x, double y, double degrees, const RecordPlace& place) {
+  if (degrees == 0) return box;
+  ++shapes_taken;
+  builder.report(ProblemKind::ignored_shape, place, "a rotated box becomes the upright box around it");
+  return upright_box_around(box, x, y, degrees);
+}
+
+void ReadContext::saw_splits(const std::string& place, const std::vector<std::string>& splits) {
+  std::set<std::string> found(splits.begin(), splits.end());
+  found.erase("");
+  if (found.empty()) return;
+  splits_seen.insert(found.begin(), found.end());
+  split_used = true;
+  if (!options.split.empty() && found.count(options.split) == 0) {
+    throw DataError(place + ": expected the split " + in_quotes(options.split) + ", found " +
+                    join({found.begin(), found.end()}));
+  }
+}
+
 void ReadContext::note(const std::string& text) {
   if (options.notes == nullptr) return;
   if (std::find(options.notes->begin(), options.notes->end(), text) == options.notes->end())
@@ -120,6 +143,7 @@ void guarded(ReadContext& context, const std::function<void()>& body) {
 
 void read_one_file(const std::string& path, ReadContext& context,
                    void (*parse)(std::istream& in, const std::string& name, ReadContext& context)) {
+  if (context.only_lists) return;
   guarded(context, [&] {
     std::ifstream in = open_input(path);
     parse(in, path, context);
@@ -135,13 +159,26 @@ void read_each_of(const std::string& path, ReadContext& context,
   if (!context.sources_are_files) {
     context.sources_are_files = true;
     context.sources.clear();
+    context.source_splits.clear();
     context.source = 0;
-    for (const std::string& place : context.paths) {
-      for (std::string& file : files_at(place)) context.sources.push_back(std::move(file));
+    for (std::size_t n = 0; n < context.paths.size(); ++n) {
+      const std::string& place = context.paths[n];
+      std::vector<std::string> files = files_at(place);
+      std::vector<std::string> splits(files.size());
+      if (is_folder(place)) {
+        splits = splits_below(place, files);
+        context.saw_splits(place, splits);
+      } else if (n < context.path_splits.size()) {
+        splits.front() = context.path_splits[n];
+      }
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        context.sources.push_back(std::move(files[i]));
+        context.source_splits.push_back(std::move(splits[i]));
+      }
     }
   }
   for (const std::string& file : files_at(path)) {
-    read_one_file(file, context, parse);
+    if (context.wants_split(context.source_splits[context.source])) read_one_file(file, context, parse);
     ++context.source;
   }
 }
@@ -152,19 +189,18 @@ void read_each_file(const std::string& path, ReadContext& context, std::initiali
       path, context, [&](const std::string& folder) { return files_below(folder, extensions); }, parse);
 }
 
-void add_loss(WriteReport& report, const char* what, std::size_t count) {
-  if (count > 0) report.losses.push_back({what, count});
-}
-
-namespace {
-
-/// The format whose detect accepts the path; null when none does.
-const CrowdFormat* detected(const std::string& path) {
+const CrowdFormat* detected_crowd_format(const std::string& path) {
   for (const CrowdFormat& format : all_crowd_formats()) {
     if (format.detect != nullptr && format.detect(path)) return &format;
   }
   return nullptr;
 }
+
+void add_loss(WriteReport& report, const char* what, std::size_t count) {
+  if (count > 0) report.losses.push_back({what, count});
+}
+
+namespace {
 
 /// The format that a file's first characters or extension suggest, although its detect said no; empty: none.
 std::string suggested_format(const std::string& path, const std::string& start) {
@@ -174,7 +210,7 @@ std::string suggested_format(const std::string& path, const std::string& start) 
   if (c == '{' || c == '[') return c == '{' ? "crowd" : "label-studio";
   if (c == '<') return start.find("<annotations") != std::string::npos ? "cvat" : "voc";
   if (lower_case(start.substr(0, start.find('\n'))).find("image_id") != std::string::npos) return "vindr";
-  if (extension == ".csv") return "csv";
+  if (extension == ".csv" || extension == ".tsv") return "csv";
   return extension == ".json" ? "crowd" : "";
 }
 
@@ -218,7 +254,7 @@ void require_nothing_else(const std::string& path, const CrowdFormat& format) {
   std::size_t looked = 0;
   for (const std::string& file : files_below(path, {".json"})) {
     if (++looked > 20 || found.size() > 1) break;
-    if (const CrowdFormat* other = detected(file); other != nullptr && other != &format) {
+    if (const CrowdFormat* other = detected_crowd_format(file); other != nullptr && other != &format) {
       found.push_back(std::string(other->name) + " (" + printable(file) + ")");
     }
   }
@@ -234,7 +270,7 @@ std::string hint_for_folder(const std::string& path) {
   for (const std::string& file :
        files_below(path, {".json", ".xml", ".csv", ".txt", ".manifest", ".tfrecord", ".record", ".zip"})) {
     if (++looked > 20) break;
-    if (const CrowdFormat* format = detected(file)) {
+    if (const CrowdFormat* format = detected_crowd_format(file)) {
       return "\n  it holds " + printable(file) + ", which is of the format " + in_quotes(format->name) +
              "; name such files one by one";
     }
@@ -254,10 +290,10 @@ const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
                     "it with --format (known: " + known + ")");
   }
   if (!options.columns.empty()) {  // said by naming its columns
-    const CrowdFormat* format = detected(path);
+    const CrowdFormat* format = detected_crowd_format(path);
     return format != nullptr && format->takes_columns ? *format : crowd_format("csv");
   }
-  if (const CrowdFormat* format = detected(path)) {
+  if (const CrowdFormat* format = detected_crowd_format(path)) {
     require_nothing_else(path, *format);
     return *format;
   }
@@ -270,35 +306,11 @@ const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
 void require_one_format(const std::vector<std::string>& paths, const CrowdFormat& format) {
   for (const std::string& path : paths) {
     if (format.detect == nullptr || format.detect(path)) continue;
-    if (const CrowdFormat* other = detected(path)) {
+    if (const CrowdFormat* other = detected_crowd_format(path)) {
       throw DataError(path + ": expected the format " + in_quotes(format.name) + " of " + paths.front() + ", found " +
                       in_quotes(other->name) +
                       "; all files must be of one format: turn them into one with `convert` first");
     }
-  }
-}
-
-/// A path, or, for a zip file that holds labels in single files (JSON, CSV), those files.
-void add_label_paths(const std::string& path, const ReadOptions& options, std::vector<std::string>& out) {
-  if (up_to_zip(path) != path || !ends_with(lower_case(path), ".zip") || !is_folder(path)) {
-    out.push_back(path);
-    return;
-  }
-  const CrowdFormat* whole = options.format.empty() ? detected(path) : nullptr;
-  std::vector<std::string> single;
-  if (whole == nullptr) {
-    for (const std::string& file : files_below(path, {".json", ".csv"})) {
-      const CrowdFormat* format = detected(file);
-      if (format != nullptr && (options.format.empty() || options.format == format->name ||
-                                (options.format == "coco" && std::string_view(format->name) == "crowd"))) {
-        single.push_back(file);
-      }
-    }
-  }
-  if (single.empty()) {
-    out.push_back(path);
-  } else {
-    out.insert(out.end(), single.begin(), single.end());
   }
 }
 
@@ -350,12 +362,39 @@ void tell_shapes(ReadContext& context, const CrowdData& data) {
   context.note(left + (context.shapes_left == 1 ? " is left out" : " are left out") + advice);
 }
 
+/// Several annotators without a single image in common: their names may be why.
+void tell_disjoint(ReadContext& context, const CrowdData& data) {
+  if (data.annotators.size() < 2 || data.images.size() < 2) return;
+  std::array<std::size_t, 2> shown{};  // images of two annotators
+  std::array<std::int32_t, 2> who{-1, -1};
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    const std::size_t from = data.assignment_begin[i], to = data.assignment_begin[i + 1];
+    if (to - from > 1) return;
+    if (to == from) continue;
+    const std::int32_t annotator = data.assignments[from].annotator;
+    const std::size_t n = who[0] < 0 || who[0] == annotator ? 0 : 1;
+    if (who[n] >= 0) continue;
+    who[n] = annotator;
+    shown[n] = i;
+  }
+  if (who[1] < 0) return;
+  std::vector<std::string> names;
+  for (std::size_t n = 0; n < 2; ++n) {
+    const ImageRecord& image = data.images[shown[n]];
+    names.push_back(in_quotes(image.file.empty() ? image.id.text : image.file) + " (" +
+                    printable(data.annotators[static_cast<std::size_t>(who[n])].id.text) + ")");
+  }
+  context.note("no image is in two annotators' labels; the images' names look like " + names[0] + " and " + names[1]);
+}
+
 CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadReport* report) {
   fill_sizes(context);
   if (format.finish != nullptr) format.finish(context);
   if (report != nullptr) report->format = format.name;
   CrowdData data = context.builder.finish(report);
+  if (context.versions_tied > 0) context.builder.tell_versions(context.versions_tied);
   for (const std::string& note : context.builder.notes()) context.note(note);
+  tell_disjoint(context, data);
   tell_shapes(context, data);
   return data;
 }
@@ -363,15 +402,19 @@ CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadRe
 }  // namespace
 
 std::string detected_format(const std::string& path) {
-  const CrowdFormat* format = detected(path);
+  const CrowdFormat* format = detected_crowd_format(path);
   return format == nullptr ? "" : format->name;
 }
 
 CrowdData read_crowd(const std::vector<std::string>& given, const ReadOptions& options, ReadReport* report) {
   if (given.empty()) throw DataError("expected at least one file or folder to read, found none");
   for (const std::string& path : given) require_exists(path);
-  std::vector<std::string> paths;
-  for (const std::string& path : given) add_label_paths(path, options, paths);
+  std::vector<std::string> paths, path_splits;
+  for (const std::string& path : given) {
+    LabelPlaces places = label_places(path, options);
+    paths.insert(paths.end(), places.paths.begin(), places.paths.end());
+    path_splits.insert(path_splits.end(), places.splits.begin(), places.splits.end());
+  }
   const CrowdFormat& format = options.format.empty() ? detect(paths.front(), options) : crowd_format(options.format);
   if (options.format.empty() && paths.size() > 1) require_one_format(paths, format);
   ProblemLog strict(ProblemLog::Mode::strict);
@@ -379,11 +422,13 @@ CrowdData read_crowd(const std::vector<std::string>& given, const ReadOptions& o
   CrowdBuilder builder(options.role, problems, report != nullptr);
   ReadContext context = make_context(options, builder);
   context.paths = context.sources = paths;
+  context.path_splits = context.source_splits = path_splits;
+  context.saw_splits(given.front(), path_splits);
   if (paths.size() > 1) builder.files_have_own_ids(format.own_image_ids, format.own_class_ids);
   for (std::size_t n = 0; n < paths.size(); ++n) {
     context.path = n;
     if (!context.sources_are_files) context.source = n;
-    format.read(paths[n], context);
+    if (context.sources_are_files || context.wants_split(path_splits[n])) format.read(paths[n], context);
   }
   if (!options.split.empty() && !context.split_used) {
     throw DataError(

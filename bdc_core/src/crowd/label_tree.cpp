@@ -10,6 +10,7 @@
 #include "bdc/base/error.h"
 #include "bdc/base/text.h"
 #include "crowd/folder_dataset.h"
+#include "crowd/name_ties.h"
 #include "crowd/splits.h"
 
 namespace bdc {
@@ -92,6 +93,7 @@ class LabelTree {
       by[annotator].push_back(std::move(file));
     }
     keep_split(by);
+    if (context_.only_lists) return {};
     const bool need_folders =
         std::any_of(by.begin(), by.end(), [](const auto& entry) { return names_repeat(entry.second); });
     std::vector<AnnotatorFiles> out;
@@ -101,6 +103,9 @@ class LabelTree {
       for (const Found& file : found) {
         part.files.push_back({file.path, need_folders ? long_name(file) : from_file_name(file.stem)});
       }
+      std::vector<std::string*> names;
+      for (LabelFile& file : part.files) names.push_back(&file.image);
+      tie_versions(part.annotator, names, context_);
       out.push_back(std::move(part));
     }
     return out;
@@ -156,19 +161,14 @@ class LabelTree {
   }
 
   void keep_split(std::map<std::string, std::vector<Found>>& by) {
-    const std::string& wanted = context_.options.split;
-    if (wanted.empty()) return;
-    std::set<std::string> splits;
+    std::vector<std::string> splits;
     for (const auto& [annotator, files] : by) {
-      for (const Found& file : files) splits.insert(split_in(file.folders));
+      for (const Found& file : files) splits.push_back(split_in(file.folders));
     }
-    splits.erase("");
-    if (splits.empty()) return;
-    context_.split_used = true;
-    if (splits.count(wanted) == 0) {
-      throw DataError(folder_ + ": expected the split " + in_quotes(wanted) + ", found " +
-                      join({splits.begin(), splits.end()}));
-    }
+    context_.saw_splits(folder_, splits);
+    const std::string& wanted = context_.options.split;
+    if (wanted.empty() || std::all_of(splits.begin(), splits.end(), [](const auto& split) { return split.empty(); }))
+      return;
     for (auto entry = by.begin(); entry != by.end();) {
       auto& files = entry->second;
       files.erase(std::remove_if(files.begin(), files.end(),
@@ -188,6 +188,24 @@ class LabelTree {
 std::vector<AnnotatorFiles> label_tree(const std::string& folder, const std::vector<std::string>& files,
                                        ReadContext& context) {
   return LabelTree(folder, context).divide(found_below(folder, files));
+}
+
+void tie_versions(const std::string& annotator, const std::vector<std::string*>& names, ReadContext& context) {
+  std::map<std::string, std::size_t> count;
+  for (const std::string* name : names) {
+    if (const std::string before = before_roboflow(*name); !before.empty()) ++count[before];
+  }
+  if (count.empty()) return;
+  for (std::string* name : names) {
+    const std::string before = before_roboflow(*name);
+    if (before.empty()) continue;
+    const bool alone = count[before] == 1;
+    const auto [at, is_new] = context.versions.try_emplace(before, ReadContext::Version{*name, annotator, alone});
+    if (is_new || !alone || !at->second.alone || at->second.annotator == annotator || at->second.name == *name)
+      continue;
+    *name = at->second.name;
+    ++context.versions_tied;
+  }
 }
 
 void add_folder_name_loss(const CrowdData& data, WriteReport& report) {

@@ -25,6 +25,10 @@ struct AnnotatorFiles {
 [[nodiscard]] std::vector<AnnotatorFiles> label_tree(const std::string& folder, const std::vector<std::string>& files,
                                                      ReadContext& context);
 
+/// Pictures that Roboflow exported for several annotators have a name in each export (cat_jpg.rf.<hash>): gives those
+/// of `names`, which are all of one annotator's, the names that an annotator before has them under.
+void tie_versions(const std::string& annotator, const std::vector<std::string*>& names, ReadContext& context);
+
 /// For writers with a folder per annotator: annotators who are all named like folders of a data set (labels, train,
 /// test) read back as one.
 void add_folder_name_loss(const CrowdData& data, WriteReport& report);

@@ -1,6 +1,9 @@
 #include "crowd/name_ties.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
 #include <unordered_map>
 
 namespace bdc {
@@ -99,7 +102,15 @@ std::string comparable_path(std::string name) {
     name = url_decoded(name.substr(0, name.find('?')));
   }
   while (name.rfind("./", 0) == 0) name.erase(0, 2);
+  const bool has_drive = name.size() > 2 && name[1] == ':' && name[2] == '/' &&
+                         ((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= 'a' && name[0] <= 'z'));
+  if (has_drive) name.erase(0, 2);
+  const bool is_whole = !name.empty() && name.front() == '/' && !is_address && local == std::string::npos;
   while (!name.empty() && name.front() == '/') name.erase(0, 1);
+  if (is_whole && (name.rfind("home/", 0) == 0 || name.rfind("Users/", 0) == 0)) {
+    const std::size_t user = name.find('/', name.find('/') + 1);
+    if (user != std::string::npos) name.erase(0, user + 1);
+  }
   const std::size_t last = name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1;
   const bool uploaded = name.find("upload/") != std::string::npos && name.size() > last + 9 && name[last + 8] == '-' &&
                         std::all_of(name.begin() + static_cast<std::ptrdiff_t>(last),
@@ -145,6 +156,64 @@ std::vector<std::size_t> same_images(const std::vector<NamedRecord>& images, con
     }
   }
   return same;
+}
+
+std::string before_roboflow(const std::string& name) {
+  constexpr std::string_view mark = ".rf.";
+  const std::size_t at = name.rfind(mark);
+  if (at == std::string::npos) return {};
+  const std::size_t slash = name.find_last_of("/\\");
+  const std::size_t from = slash == std::string::npos ? 0 : slash + 1;
+  if (from > at) return {};
+  const std::size_t end = std::min(name.find('.', at + mark.size()), name.size());
+  const std::string_view hash = std::string_view(name).substr(at + mark.size(), end - at - mark.size());
+  const bool is_hash = hash.size() >= 16 && hash.size() <= 40 && std::all_of(hash.begin(), hash.end(), [](char c) {
+                         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+                       });
+  const std::size_t extension = name.rfind('_', at);
+  if (!is_hash || extension == std::string::npos || extension <= from || at - extension > 5) return {};
+  std::string out = name.substr(from, at - from);
+  out[extension - from] = '.';
+  return out;
+}
+
+std::size_t tie_versions(const std::vector<NamedRecord>& images, std::vector<std::size_t>& same) {
+  struct Group {
+    std::vector<std::size_t> things;
+    bool versions = false;  ///< one of them at least is named by Roboflow
+  };
+  std::unordered_map<std::string, Group> groups;
+  std::map<std::size_t, std::set<std::int32_t>> who;  // saw a thing
+  const bool any = std::any_of(images.begin(), images.end(),
+                               [](const NamedRecord& image) { return !before_roboflow(image.name).empty(); });
+  if (!any) return 0;
+  for (std::size_t n = 0; n < images.size(); ++n) {
+    who[same[n]].insert(images[n].who);
+    if (same[n] != n) continue;
+    const std::string before = before_roboflow(images[n].name);
+    const std::string path = comparable_path(images[n].name);
+    Group& group = groups[before.empty() ? path.substr(path.rfind('/') + 1) : before];
+    group.things.push_back(n);
+    group.versions = group.versions || !before.empty();
+  }
+  std::size_t tied = 0;
+  std::map<std::size_t, std::size_t> to;
+  for (const auto& [name, group] : groups) {
+    if (!group.versions || group.things.size() < 2) continue;
+    std::set<std::int32_t> all;
+    std::size_t count = 0;
+    for (const std::size_t thing : group.things) {
+      all.insert(who[thing].begin(), who[thing].end());
+      count += who[thing].size();
+    }
+    if (all.count(-1) > 0 || all.size() != count) continue;
+    for (const std::size_t thing : group.things) to[thing] = group.things.front();
+    tied += group.things.size() - 1;
+  }
+  for (std::size_t& thing : same) {
+    if (const auto at = to.find(thing); at != to.end()) thing = at->second;
+  }
+  return tied;
 }
 
 std::vector<std::size_t> same_classes(const std::vector<NamedRecord>& classes) {

@@ -14,6 +14,7 @@ struct NamedRecord {
   std::string name;          ///< an image's file name or a class's name; empty: it has none
   RecordId id;               ///< in its own file
   std::uint32_t source = 0;  ///< the file
+  std::int32_t who = -1;     ///< the one who drew in all images of the file; -1: several, or not known
 };
 
 /// For each record the first one that is the same thing, which is itself where there is none. Records of one source are
@@ -25,11 +26,20 @@ struct NamedRecord {
 using Ambiguous = std::function<void(std::size_t record, std::size_t other)>;
 [[nodiscard]] std::vector<std::size_t> same_images(const std::vector<NamedRecord>& images, const Ambiguous& ambiguous);
 
+/// Ties images that are versions of one picture: Roboflow gives every export's pictures a name of its own
+/// (cat_jpg.rf.<hash>.jpg). Only pictures of different annotators are tied, and only where no annotator has two
+/// versions of one. same: from same_images. Returns how many were tied.
+std::size_t tie_versions(const std::vector<NamedRecord>& images, std::vector<std::size_t>& same);
+
+/// The name that a picture had before Roboflow exported it, without folders: "cat.jpg" of "train/cat_jpg.rf.<hash>.jpg"
+/// (or without the extension); empty for other names.
+[[nodiscard]] std::string before_roboflow(const std::string& name);
+
 /// Classes are the same when their names are; a class without a name is the one of its id.
 [[nodiscard]] std::vector<std::size_t> same_classes(const std::vector<NamedRecord>& classes);
 
 /// The path of a picture as files of different origin can be compared by it: "/data/upload/3/1f2e3d4c-a%20b.jpg" and
-/// "a b.jpg" both become "a b.jpg" in the last part.
+/// "a b.jpg" both become "a b.jpg" in the last part. A drive (C:) and somebody's home folder are left out.
 [[nodiscard]] std::string comparable_path(std::string name);
 
 }  // namespace bdc

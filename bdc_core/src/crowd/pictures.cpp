@@ -38,9 +38,12 @@ std::string Pictures::beside(const std::string& label_file, bool in_any_folder) 
     }
     if (above.filename() != labels) continue;
     for (;;) {
-      fs::path folder = above.parent_path() / images;
-      if (!below.empty()) folder /= below;
-      if (std::string found = in(folder.lexically_normal()); !found.empty()) return found;
+      for (const fs::path& place : {above.parent_path(), above.parent_path().parent_path()}) {
+        fs::path folder = place / images;
+        if (!below.empty()) folder /= below;
+        if (std::string found = in(folder.lexically_normal()); !found.empty()) return found;
+        if (!in_any_folder) break;
+      }
       if (!in_any_folder || below.empty()) break;
       fs::path shorter;
       for (auto part = std::next(below.begin()); part != below.end(); ++part) shorter /= *part;

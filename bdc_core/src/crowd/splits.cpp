@@ -1,12 +1,11 @@
 #include "crowd/splits.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/files.h"
 #include "bdc/base/text.h"
-#include "bdc/crowd/crowd_io.h"
-#include "crowd/data_yaml.h"
 
 namespace bdc {
 
@@ -79,22 +78,20 @@ std::string split_of(const std::string& folder_name) {
   return found.plain ? found.split : std::string();
 }
 
-std::vector<std::string> label_splits(const std::string& path) {
-  std::set<std::string> found;
-  if (!is_folder(path)) {
-    if (!is_yaml_name(path)) return {};
-    std::ifstream in = open_input(path);
-    for (const DataYaml::Split& split : read_data_yaml(in, path).splits) found.insert(split.name);
-  } else {
-    for (const std::string& place : {path, join(path, "labels"), join(path, "Annotations")}) {
-      if (!is_folder(place)) continue;
-      for (const std::string& folder : folders_in(place)) found.insert(split_of(folder_name(folder)));
+std::vector<std::string> splits_below(const std::string& folder, const std::vector<std::string>& files) {
+  std::vector<std::string> out, stems;
+  for (const std::string& file : files) {
+    std::string split;
+    for (const auto& part : std::filesystem::path(file).lexically_relative(folder).parent_path()) {
+      if (std::string found = split_of(part.string()); !found.empty()) split = std::move(found);
     }
+    stems.push_back(file_stem(file));
+    if (std::string found = split_of(stems.back()); !found.empty()) split = std::move(found);
+    out.push_back(std::move(split));
   }
-  std::vector<std::string> out;
-  for (const char* split : {"train", "val", "test"}) {
-    if (found.count(split) > 0) out.emplace_back(split);
-  }
+  if (std::none_of(out.begin(), out.end(), [](const std::string& split) { return split.empty(); })) return out;
+  const bool by_name = stems.size() > 1 && are_splits(stems);
+  for (std::size_t n = 0; n < out.size(); ++n) out[n] = by_name ? split_name(stems[n]).split : std::string();
   return out;
 }
 

@@ -13,4 +13,8 @@ namespace bdc {
 /// (street_train, street_test).
 [[nodiscard]] bool are_splits(const std::vector<std::string>& names);
 
+/// The split of each of these files below a folder, which a folder on the way or the file's own name tells; all empty
+/// unless every file has one.
+[[nodiscard]] std::vector<std::string> splits_below(const std::string& folder, const std::vector<std::string>& files);
+
 }  // namespace bdc

@@ -199,7 +199,7 @@ RunReport run_training(const TrainRequest& request, const Catalog& catalog, Prog
   const std::string who = ranks->is_first() ? "" : "rank " + std::to_string(ranks->rank()) + ": ";
   const auto leave = [&](ExitCode code, const std::string& why) -> UserError {
     ranks->leave(why);
-    return {code, why.empty() || code == kRanksApart || why.rfind(who, 0) == 0 ? why : who + why};
+    return {code, why.empty() || code == ExitCode::ranks_apart || why.rfind(who, 0) == 0 ? why : who + why};
   };
   try {
     return train_as_rank(request, catalog, progress, stop, launch, *ranks);

@@ -7,9 +7,6 @@
 
 namespace bdc::host {
 
-/// Ranks could not come together, do not agree, or one of them is gone (docs/exit-codes.md).
-constexpr ExitCode kRanksApart = static_cast<ExitCode>(10);
-
 /// Which of the processes that train together this one is, and where they meet.
 struct Launch {
   std::string launcher;                ///< "torchrun", "mpirun", "srun" or "--processes"; empty: one process on its own

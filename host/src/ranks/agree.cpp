@@ -80,9 +80,9 @@ void require_agreement(Communicator& ranks, const std::vector<Fact>& facts) {
     }
     if (others.empty()) continue;
     const auto [first, other] = first_difference(values[0], values[others[0]]);
-    throw UserError(kRanksApart, ranks_text(others) + (others.size() == 1 ? " has" : " have") + " another " + name +
-                                     " than rank 0\n  rank 0: " + printable(first) + "\n  rank " +
-                                     std::to_string(others[0]) + ": " + printable(other));
+    throw UserError(ExitCode::ranks_apart, ranks_text(others) + (others.size() == 1 ? " has" : " have") + " another " +
+                                               name + " than rank 0\n  rank 0: " + printable(first) + "\n  rank " +
+                                               std::to_string(others[0]) + ": " + printable(other));
   }
 }
 

@@ -45,7 +45,7 @@ std::string short_message(const std::exception& e) {
 }
 
 UserError apart(const std::string& what) {
-  return {kRanksApart, what};
+  return {ExitCode::ranks_apart, what};
 }
 
 class Store : public MeetingPlace {

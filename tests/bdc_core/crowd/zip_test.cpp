@@ -1,22 +1,9 @@
 // Labels in zip files, as labelling programs export them, and zip files that mean harm.
-#include <zip.h>
-
 #include "bdc_core/crowd/io_support.h"
+#include "bdc_core/crowd/make_zip.h"
 
 namespace bdc::test {
 namespace {
-
-/// Writes a zip file of these names and texts.
-std::string make_zip(const std::string& path, const std::vector<std::pair<std::string, std::string>>& files) {
-  int error = 0;
-  zip_t* archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &error);
-  for (const auto& [name, text] : files) {
-    zip_source_t* source = zip_source_buffer(archive, text.data(), text.size(), 0);
-    EXPECT_GE(zip_file_add(archive, name.c_str(), source, ZIP_FL_ENC_UTF_8), 0) << name;
-  }
-  EXPECT_EQ(zip_close(archive), 0);
-  return path;
-}
 
 std::string cvat(const std::string& image) {
   return "<annotations><version>1.1</version><image id=\"0\" name=\"" + image +

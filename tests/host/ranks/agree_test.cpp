@@ -47,7 +47,7 @@ TEST(RequireAgreement, EveryRankIsToldWhoDiffersInWhatAndWhere) {
                         {{"run to resume", "none"}, {what, std::string("same\n  ") + (is_odd ? "seed 4" : "seed 0")}});
     });
     for (const Thrown& one : all) {
-      EXPECT_EQ(one.code, static_cast<int>(kRanksApart));
+      EXPECT_EQ(one.code, static_cast<int>(ExitCode::ranks_apart));
       EXPECT_EQ(one.text,
                 std::string("ranks 1, 3 have another ") + what + " than rank 0\n  rank 0: seed 0\n  rank 1: seed 4");
     }

@@ -38,7 +38,7 @@ std::vector<std::string> in_threads(const std::vector<Launch>& launches, double 
         const auto ranks = join_ranks(launches[i], timeout, {});
         work(*ranks);
       } catch (const UserError& e) {
-        EXPECT_EQ(e.code(), kRanksApart);
+        EXPECT_EQ(e.code(), ExitCode::ranks_apart);
         out[i] = e.what();
       } catch (const std::exception& e) {
         ADD_FAILURE() << e.what();

@@ -17,6 +17,7 @@ enum class ExitCode : int {
   plugin_threw = 7,
   device = 8,
   non_finite = 9,
+  ranks_apart = 10,  ///< processes that train together do not: one is gone, or they differ
   interrupted = 130,
 };
 

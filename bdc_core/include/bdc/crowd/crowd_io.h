@@ -69,8 +69,9 @@ struct ReadReport {
 [[nodiscard]] std::string detected_format(const std::string& path);
 
 /// Which of "train", "val" and "test" a path is divided into: a data.yaml that names them, or a folder with folders
-/// called so (train, valid, val2017, ...), also below "labels". Empty for anything else.
-[[nodiscard]] std::vector<std::string> label_splits(const std::string& path);
+/// called so (train, valid, val2017, ...) or files (instances_train.json, ...), below "labels" and annotators' folders,
+/// too. Empty for anything else. format: as ReadOptions::format.
+[[nodiscard]] std::vector<std::string> label_splits(const std::string& path, const std::string& format = {});
 
 /// The folder with the pictures that a data.yaml names (image_dir of BDC's authors), where it can be found; else empty.
 [[nodiscard]] std::string pictures_of_labels(const std::string& path);

@@ -1,7 +1,6 @@
 // COCO JSON: bdc's own crowd format (annotator_id on every annotation, annotators[], assignments[], optional truth[])
 // and plain COCO, where a file holds the boxes of one annotator, or the truth.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +16,7 @@
 #include "crowd/coco_writer.h"
 #include "crowd/format.h"
 #include "crowd/json_records.h"
+#include "crowd/person_members.h"
 
 namespace bdc {
 namespace {
@@ -219,33 +219,10 @@ class CocoFileReader {
     return out;
   }
 
-  /// The different values of a member, as far as they are few.
-  struct Values {
-    static constexpr std::size_t few = 200;
-    std::size_t count = 0;
-    IdTable different;
-    void add(const RecordId& id) {
-      ++count;
-      if (different.size() <= few) static_cast<void>(different.add(id));
-    }
-  };
-
-  /// One person is taken to have drawn all: says so where a member may tell them apart.
-  void tell_of_persons() {
-    for (const auto& [key, values] : persons_) {
-      const std::size_t different = values.different.size();
-      if (different < 2 || different > Values::few || 2 * different > values.count + 2) continue;
-      context_.note(json_.name() + ": the member " + in_quotes(key) + " of the annotations has " +
-                    std::to_string(different) + " different values (on " + std::to_string(values.count) + " of " +
-                    counted(annotations_seen_, "annotation") +
-                    ") and may say who drew; it is not used. If it does, add --annotator-key " + printable(key));
-    }
-  }
-
   /// Boxes that do not say who drew them are their image's annotator's, where images name theirs, else the file's.
   void settle_annotators() {
     if (builder_.boxes() == first_box_ || authors_ == Authors::per_annotation) return;
-    if (image_annotators_.empty()) tell_of_persons();
+    if (image_annotators_.empty()) persons_.tell(json_.name(), "annotation", context_);
     if (!image_annotators_.empty()) {
       context_.note(json_.name() + ": the annotators are those that the images name (" + in_quotes(image_key_) + ")");
     } else if (raters_listed_) {
@@ -295,9 +272,20 @@ class CocoFileReader {
     define_it(id);
   }
 
+  /// CVAT's rotated boxes stand in COCO as they were before they were turned.
+  void turn(const RecordPlace& place) {
+    if (record_.is_crowd) return;
+    const Box box = context_.upright(record_.box(), record_.rotation, place);
+    record_.bbox = {box.x1, box.y1, box.width(), box.height()};
+    record_.area.reset();
+  }
+
   /// False for a shape without a box that is left out.
   bool has_box(const RecordPlace& place) {
-    if (record_.bbox) return true;
+    if (record_.bbox) {
+      if (record_.rotation != 0) turn(place);
+      return true;
+    }
     const std::string what = "a segmentation without a bbox";
     if (record_.wants_shape && !record_.shape) {
       context_.leave_shape(place, what);
@@ -325,10 +313,7 @@ class CocoFileReader {
     }
     if (authors_ == Authors::undecided) decide_authors(place);
     check_candidates(place);
-    for (const CocoRecord::Candidate& person : record_.persons) {
-      if (person.id) persons_[person.key].add(*person.id);
-    }
-    ++annotations_seen_;
+    persons_.add(record_.persons);
     std::int32_t annotator = -1;  // settled at the end of the file
     if (authors_ == Authors::elsewhere) {
       if (record_.annotator_id && plain_asked()) {
@@ -483,8 +468,7 @@ class CocoFileReader {
   std::unordered_map<std::int32_t, std::int32_t> image_annotators_;  ///< of images that name theirs
   std::string image_key_;                                            ///< the member that names it
   bool raters_listed_ = false;
-  std::map<std::string, Values> persons_;  ///< members that may mean persons
-  std::size_t annotations_seen_ = 0;
+  PersonMembers persons_;
   std::size_t crowd_boxes_ = 0, true_boxes_ = 0;
 };
 
@@ -505,14 +489,14 @@ void read_plain_coco(const std::string& path, ReadContext& context) {
   read_one_file(path, context, parse_plain_coco);
 }
 
-/// A JSON object with a member that COCO has.
+/// A JSON object with a list that COCO has. One of categories alone is what Label Studio puts beside YOLO's labels.
 bool looks_like_coco(const std::string& path) {
   return probe_json(path, [](JsonReader& json) {
     if (json.peek() != JsonReader::Type::object) return false;
     json.begin_object();
     while (json.next_member()) {
       const std::string_view key = json.key();
-      for (const char* known : {"images", "categories", "annotations", "annotators", "assignments"}) {
+      for (const char* known : {"images", "annotations"}) {
         if (key == known && json.peek() == JsonReader::Type::array) return true;
       }
       json.skip();

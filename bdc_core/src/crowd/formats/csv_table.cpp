@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 #include <map>
+#include <utility>
 
 #include "base/csv.h"
 #include "base/files.h"
@@ -61,13 +62,22 @@ std::string comma_advice(std::string_view field) {
              : "; decimal commas are not read: save the table with decimal points";
 }
 
+/// "X Min" and "x-min" are x_min.
+std::string title_key(std::string_view field) {
+  std::string out = lower_case(title_of(field));
+  for (char& c : out) {
+    if (c == ' ' || c == '-') c = '_';
+  }
+  return out;
+}
+
 class Heading {
  public:
   /// Throws DataError when a column that is named is not there.
   Heading(const CsvReader& csv, const std::string& columns) : csv_(csv) {
     read_options(columns);
     for (std::size_t i = 0; i < csv.fields().size(); ++i) {
-      const std::string title = lower_case(title_of(csv.fields()[i]));
+      const std::string title = title_key(csv.fields()[i]);
       for (const Role& role : roles) {
         const bool known = std::find_if(role.titles.begin(), role.titles.end(),
                                         [&](const char* t) { return title == t; }) != role.titles.end() ||
@@ -78,6 +88,7 @@ class Heading {
         if (!is_new) repeated_[role.name] = title;
       }
     }
+    tell_widths_apart();
     relative_ = relative_ || (!unit_given_ && has_title("imageid") && has_title("labelname") && has_title("xmin"));
     by_corners_ = has("x1") && has("y1") && has("x2") && has("y2");
   }
@@ -113,6 +124,27 @@ class Heading {
   [[nodiscard]] bool unit_given() const { return unit_given_ || relative_; }
 
  private:
+  /// Beside x and y, "width" and "height" are the box's.
+  void tell_widths_apart() {
+    if (!has("x") || !has("y") || has("x1") || has("y1")) return;
+    for (const auto& [box, image] : {std::pair{"w", "width"}, std::pair{"h", "height"}}) {
+      const std::size_t own = find_title(image);
+      if (has(box) || own == absent || given_.count(image) > 0) continue;
+      column_[box] = own;
+      column_.erase(image);
+      repeated_.erase(image);
+      const std::size_t other = find_key(std::string("image_") + image);
+      if (other != absent) column_[image] = other;
+    }
+  }
+
+  [[nodiscard]] std::size_t find_key(const std::string& key) const {
+    for (std::size_t i = 0; i < csv_.fields().size(); ++i) {
+      if (title_key(csv_.fields()[i]) == key) return i;
+    }
+    return absent;
+  }
+
   [[nodiscard]] bool has_title(const char* wanted) const { return find_title(wanted) != absent; }
 
   [[nodiscard]] std::size_t find_title(const std::string& wanted) const {
@@ -184,13 +216,15 @@ void parse_csv(std::istream& in, const std::string& name, ReadContext& context) 
   while (csv.next_row()) {
     const RecordPlace place = builder.place(csv.line());
     const std::vector<std::string>& fields = csv.fields();
+    if (std::all_of(fields.begin(), fields.end(), [](const auto& field) { return trimmed(field).empty(); })) continue;
     if (fields.size() != columns) {
       builder.report(
           ProblemKind::bad_record, place,
           "expected " + std::to_string(columns) + " fields as in the heading, found " + std::to_string(fields.size()));
       continue;
     }
-    const std::string_view image_name = trimmed(fields[heading.at("image")]);
+    std::string image_name(trimmed(fields[heading.at("image")]));
+    std::replace(image_name.begin(), image_name.end(), '\\', '/');
     if (image_name.empty()) {
       builder.report(ProblemKind::bad_record, place, "expected an image, found nothing");
       continue;
@@ -272,7 +306,8 @@ void read_csv(const std::string& path, ReadContext& context) {
 }
 
 bool looks_like_csv(const std::string& path) {
-  if (is_folder(path) || !ends_with(lower_case(path), ".csv")) return false;
+  const std::string name = lower_case(path);
+  if (is_folder(path) || (!ends_with(name, ".csv") && !ends_with(name, ".tsv"))) return false;
   try {
     std::ifstream in = open_input(path);
     CsvReader csv(in, path);
@@ -289,7 +324,7 @@ CrowdFormat csv_table_format() {
   return {"csv",          "a table of boxes with a heading; columns by common titles or --columns",
           looks_like_csv, parse_csv,
           read_csv,       number_classes,
-          nullptr};
+          nullptr,        true};
 }
 
 }  // namespace bdc

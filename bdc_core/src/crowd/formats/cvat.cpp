@@ -18,7 +18,6 @@
 #include "crowd/box_around.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
-#include "crowd/rotated_box.h"
 #include "crowd/xml_file.h"
 
 namespace bdc {
@@ -51,6 +50,8 @@ class CvatFileReader {
     } else {
       whole_ = builder_.mention_annotator(RecordId::untyped(annotator_id(meta)), "", place);
     }
+    name_frames(meta, about);
+    find_subsets(root);
     for (const pugi::xml_node image : root.children("image")) read_image(image, annotator_of(image, place));
     if (!root.child("track")) return;
     if (root.child("image")) {
@@ -102,7 +103,7 @@ class CvatFileReader {
     bool repeats = false;
     std::unordered_set<std::string> names;
     for (const pugi::xml_node image : root.children("image")) {
-      repeats = repeats || !names.insert(image.attribute("name").value()).second;
+      repeats = repeats || !names.insert(image.attribute("name").value()).second;  // frames of two videos do no harm
     }
     std::size_t unassigned = 0;
     for (const pugi::xml_node task : tasks.children("task")) {
@@ -123,6 +124,49 @@ class CvatFileReader {
       context_.note(xml_.name() + ": " + counted(unassigned, "task") +
                     " without an assignee; who drew there is named after the task");
     }
+  }
+
+  /// What stands before the names of a video's frames: every video has a frame_000000.
+  std::string prefix_of(const pugi::xml_node& source_of) {
+    const std::string source = checked(source_of, source_of.child_value("source"));
+    return source.empty() ? std::string() : without_extension(source) + "/";
+  }
+
+  void name_frames(const pugi::xml_node& meta, const pugi::xml_node& about) {
+    const auto is_video = [](const pugi::xml_node& task) {
+      return trimmed(task.child_value("mode")) == "interpolation";
+    };
+    const pugi::xml_node tasks = meta.child("project").child("tasks");
+    for (const pugi::xml_node task : tasks.children("task")) {
+      if (!is_video(task)) continue;
+      std::string prefix = prefix_of(task);
+      if (prefix.empty()) prefix = checked(task, task.child_value("name")) + "/";
+      frame_prefix_[std::string(trimmed(task.child_value("id")))] = prefix;
+    }
+    if (!tasks && (is_video(about) || is_video(meta.child("task")))) {
+      frame_prefix_[""] = prefix_of(about.child("source") ? about : meta);
+    }
+  }
+
+  /// Pictures of one name in two subsets of a project are two pictures, where one person saw both.
+  void find_subsets(const pugi::xml_node& root) {
+    std::map<std::pair<std::string, std::string>, std::string> subset;  // of a name and a task
+    for (const pugi::xml_node image : root.children("image")) {
+      const std::string name = image.attribute("name").value(), own = image.attribute("subset").value();
+      const auto at = subset.try_emplace({name, image.attribute("task_id").value()}, own).first;
+      if (at->second != own) in_subsets_.insert(name);
+    }
+  }
+
+  /// The name of an image: with its video, or with its subset where the name alone is not enough.
+  std::string name_of(const pugi::xml_node& image) {
+    std::string name = checked(image, image.attribute("name").value());
+    if (name.empty()) return name;
+    const auto prefix = frame_prefix_.find(frame_prefix_.count("") > 0 ? "" : image.attribute("task_id").value());
+    if (prefix != frame_prefix_.end()) return prefix->second + name;
+    if (in_subsets_.count(name) == 0) return name;
+    const std::string subset = checked(image, image.attribute("subset").value());
+    return subset.empty() ? name : subset + "/" + name;
   }
 
   std::int32_t annotator_of(const pugi::xml_node& image, const RecordPlace& place) {
@@ -155,7 +199,7 @@ class CvatFileReader {
 
   void read_image(const pugi::xml_node& node, std::int32_t annotator) {
     const RecordPlace place = builder_.place(xml_.line(node));
-    const std::string name = checked(node, node.attribute("name").value());
+    const std::string name = name_of(node);
     if (name.empty()) {
       builder_.report(ProblemKind::bad_record, place, "expected the attribute name in <image>, found none");
       return;
@@ -220,8 +264,7 @@ class CvatFileReader {
     constexpr std::int64_t max_frames = 1000000;
     Video video;
     video.annotator = annotator;
-    const std::string source = checked(source_of, source_of.child_value("source"));
-    if (!source.empty()) video.prefix = without_extension(source) + "/";
+    video.prefix = prefix_of(source_of);
     const std::int64_t size = number_below(about, "size", 0);
     video.first = number_below(about, "start_frame", 0);
     const std::string_view filter = about.child_value("frame_filter");
@@ -417,11 +460,7 @@ class CvatFileReader {
                         "expected a number as rotation of <box>, found " + in_quotes(rotation.value()));
         return;
       }
-      if (*degrees != 0) {
-        ++context_.shapes_taken;
-        builder_.report(ProblemKind::ignored_shape, place, "a rotated box becomes the upright box around it");
-        box = upright_box_around(box, (box.x1 + box.x2) / 2, (box.y1 + box.y2) / 2, *degrees);
-      }
+      box = context_.upright(box, *degrees, place);
     }
     const RecordId id = RecordId::string(label);
     const std::int32_t number =
@@ -436,6 +475,8 @@ class CvatFileReader {
   std::set<std::pair<std::string, std::int32_t>> seen_;  ///< images and who drew in them
   std::map<std::string, std::int32_t> tasks_;            ///< annotators of a project's tasks, by the tasks' ids
   std::int32_t whole_ = -1;                              ///< the annotator of all else
+  std::map<std::string, std::string> frame_prefix_;      ///< of tasks that are videos, by id; "": of the one task
+  std::unordered_set<std::string> in_subsets_;           ///< names that stand in several subsets of a task
 };
 
 void parse_cvat(std::istream& in, const std::string& name, ReadContext& context) {

@@ -14,12 +14,14 @@
 #include "crowd/item_writers.h"
 #include "crowd/json_records.h"
 #include "crowd/label_tree.h"
+#include "crowd/person_members.h"
 
 namespace bdc {
 namespace {
 
 struct Drawn {
   Box box;
+  std::optional<RecordId> annotator;
   std::int64_t label = -1;
   RecordPlace place;
 };
@@ -30,9 +32,15 @@ class DatumaroReader {
 
   void read() {
     builder_.begin_file(json_.name());
-    annotator_ =
-        builder_.mention_annotator(RecordId::untyped(context_.dataset_annotator(json_.name())), "", builder_.place(0));
-    builder_.assignments_are_known();
+    const ReadOptions& options = context_.options;
+    by_key_ = !options.annotator_key.empty() && builder_.role() == BoxRole::crowd;
+    record_.annotator_key = options.annotator_key;
+    record_.wants_candidates = !by_key_ && builder_.role() == BoxRole::crowd && options.annotator.empty();
+    if (!by_key_) {  // else who saw an image and drew nothing there is not known
+      annotator_ = builder_.mention_annotator(RecordId::untyped(context_.dataset_annotator(json_.name())), "",
+                                              builder_.place(0));
+      builder_.assignments_are_known();
+    }
     bool has_items = false, has_labels = false;
     json_.begin_object();
     while (json_.next_member()) {
@@ -54,6 +62,11 @@ class DatumaroReader {
       }
     }
     json_.finish();
+    persons_.tell(json_.name(), "annotation", context_);
+    if (unlabelled_ > 0) {
+      context_.note(json_.name() + ": " + counted(unlabelled_, "annotation") + " without a label " +
+                    (unlabelled_ == 1 ? "is" : "are") + " left out");
+    }
     if (!has_items || !has_labels) {
       json_.fail_value(std::string("expected ") + (has_items ? "categories.label" : "items") + ", found none");
     }
@@ -122,9 +135,11 @@ class DatumaroReader {
     if (id.empty()) json_.fail_value("expected the member \"id\", found none");
     const std::int32_t image = builder_.mention_image(RecordId::string(id), file, place);
     builder_.set_image_size(image, width, height, place);
-    builder_.add_assignment(image, annotator_, place);
+    if (!by_key_) builder_.add_assignment(image, annotator_, place);
     for (const Drawn& one : drawn) {
-      builder_.add_box(image, builder_.label(RecordId::integer(one.label), "label_id", one.place), annotator_, one.box,
+      const std::int32_t annotator =
+          one.annotator ? builder_.mention_annotator(*one.annotator, "", one.place) : annotator_;
+      builder_.add_box(image, builder_.label(RecordId::integer(one.label), "label_id", one.place), annotator, one.box,
                        one.place);
     }
   }
@@ -133,6 +148,9 @@ class DatumaroReader {
     static_cast<void>(json_.peek());
     Drawn drawn;
     drawn.place = builder_.place(json_.line(), "annotations", json_.index());
+    record_.annotator_id.reset();
+    record_.persons.clear();
+    record_.rotation = 0;
     std::string type;
     std::vector<double> numbers, points;
     json_.begin_object();
@@ -146,17 +164,31 @@ class DatumaroReader {
         read_numbers(json_, numbers, 4);
       } else if (key == "points") {
         read_numbers(json_, points, 1000000);
+      } else if (key == "attributes" && json_.peek() == JsonReader::Type::object) {
+        read_attributes(json_, record_);
+      } else if (by_key_ && key == record_.annotator_key) {
+        record_.annotator_id = read_optional_id(json_);
       } else {
         json_.skip();
       }
     }
     if (type == "label" || type == "caption") return;  // said of the image, not drawn
-    if (drawn.label < 0) json_.fail_value("expected the member \"label_id\" with a number from 0, found none");
+    persons_.add(record_.persons);
+    if (drawn.label < 0) {
+      ++unlabelled_;
+      builder_.report(ProblemKind::ignored_shape, drawn.place, "an annotation without a label is left out");
+      return;
+    }
+    if (by_key_ && !record_.annotator_id) {
+      json_.fail_value("expected the member " + in_quotes(record_.annotator_key) + " with the annotator, found none");
+    }
+    drawn.annotator = record_.annotator_id;
     if (type == "bbox") {
       if (numbers.size() != 4) {
         json_.fail_value("expected a bbox of 4 numbers [x, y, width, height], found " + std::to_string(numbers.size()));
       }
       drawn.box = {numbers[0], numbers[1], numbers[0] + numbers[2], numbers[1] + numbers[3]};
+      drawn.box = context_.upright(drawn.box, record_.rotation, drawn.place);
       out.push_back(drawn);
       return;
     }
@@ -176,6 +208,10 @@ class DatumaroReader {
   ReadContext& context_;
   CrowdBuilder& builder_;
   std::int32_t annotator_ = 0;
+  bool by_key_ = false;  ///< each annotation names its annotator
+  CocoRecord record_;    ///< of the annotation being read: what its attributes say
+  PersonMembers persons_;
+  std::size_t unlabelled_ = 0;
 };
 
 void parse_datumaro(std::istream& in, const std::string& name, ReadContext& context) {

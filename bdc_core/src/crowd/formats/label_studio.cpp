@@ -20,7 +20,6 @@
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
 #include "crowd/json_records.h"
-#include "crowd/rotated_box.h"
 
 namespace bdc {
 namespace {
@@ -58,6 +57,11 @@ class LabelStudioReader {
     builder_.assignments_are_known();
     for_each_record(json_, builder_.problems(), [this] { task(); });
     json_.finish();
+    if (several_labels_ > 0) {
+      context_.note(json_.name() + ": " +
+                    counted(several_labels_, "box has several labels", "boxes have several labels") +
+                    ", of which only the first is kept");
+    }
     if (predicted_ == 0) return;
     const std::string boxes = counted(predicted_, "predicted box", "predicted boxes");
     if (works_ == 0) {
@@ -417,6 +421,7 @@ class LabelStudioReader {
   }
 
   void keeps_first(std::size_t count, const RecordPlace& place) {
+    ++several_labels_;
     builder_.report(ProblemKind::ignored_shape, place,
                     "a box with " + std::to_string(count) + " labels keeps only the first");
   }
@@ -484,11 +489,7 @@ class LabelStudioReader {
       const RecordPlace where = builder_.place(drawn.line, "[]", task_index_);
       const double x = static_cast<double>(drawn.width) / 100, y = static_cast<double>(drawn.height) / 100;
       Box box{drawn.percent.x1 * x, drawn.percent.y1 * y, drawn.percent.x2 * x, drawn.percent.y2 * y};
-      if (drawn.rotation != 0) {
-        ++context_.shapes_taken;
-        builder_.report(ProblemKind::ignored_shape, where, "a rotated box becomes the upright box around it");
-        box = upright_box_around(box, box.x1, box.y1, drawn.rotation);
-      }
+      box = context_.upright(box, box.x1, box.y1, drawn.rotation, where);
       builder_.set_image_size(image, drawn.width, drawn.height, where);
       const std::int32_t label = builder_.mention_class(RecordId::string(drawn.label), drawn.label, where);
       if (truth) {
@@ -504,6 +505,7 @@ class LabelStudioReader {
   CrowdBuilder& builder_;
   std::size_t task_index_ = 0;
   std::size_t predicted_ = 0, works_ = 0;        ///< boxes of predictions, and annotations, in the file
+  std::size_t several_labels_ = 0;               ///< boxes that have more than one
   std::string picture_;                          ///< what the boxes of this task are on: "to_name[item_index]"
   BoxAround around_;                             ///< of the polygon being read
   std::array<std::optional<double>, 2> radius_;  ///< of the ellipse being read

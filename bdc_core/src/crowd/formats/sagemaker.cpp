@@ -195,7 +195,7 @@ class SageMakerReader {
 
   /// One of the three forms, by its first character and member.
   void read(std::istream& in) {
-    const int first = (in >> std::ws).peek();
+    const int first = first_character(in);
     if (first == '[') {
       JsonReader json(in, name_);
       for_each_record(json, builder_.problems(), [&] { request(json); });

@@ -15,6 +15,7 @@
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
 #include "crowd/json_records.h"
+#include "crowd/splits.h"
 
 namespace bdc {
 namespace {
@@ -266,9 +267,15 @@ void read_supervisely(const std::string& path, ReadContext& context) {
     read_one_file(path, context, parse_supervisely);
     return;
   }
+  std::vector<std::string> found;
+  for (std::string& file : files_below(path, {".json"})) {
+    if (is_supervisely_file(file)) found.push_back(std::move(file));
+  }
+  const std::vector<std::string> splits = splits_below(path, found);  // data sets of a project
+  context.saw_splits(path, splits);
   std::map<std::string, std::vector<std::string>> projects;
-  for (const std::string& file : files_below(path, {".json"})) {
-    if (is_supervisely_file(file)) projects[project_of(file, path)].push_back(file);
+  for (std::size_t n = 0; n < found.size(); ++n) {
+    if (context.wants_split(splits[n])) projects[project_of(found[n], path)].push_back(found[n]);
   }
   bool any_login = false;
   for (const auto& entry : projects) {

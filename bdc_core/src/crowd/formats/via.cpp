@@ -421,8 +421,7 @@ class ViaReader {
 };
 
 void parse_via(std::istream& in, const std::string& name, ReadContext& context) {
-  const int first = (in >> std::ws).peek();  // a byte order mark, 0xEF, tells nothing
-  if (first == '{' || (first == 0xEF && !ends_with(lower_case(name), ".csv"))) {
+  if (first_character(in) == '{') {
     ViaReader(name, context).read_json(in);
   } else {
     ViaReader(name, context).read_table(in);

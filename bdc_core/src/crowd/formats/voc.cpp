@@ -2,6 +2,7 @@
 // image where nothing was drawn. An <annotator> element in <annotation>, or in an <object>, says who drew and wins over
 // the folder's name. Corners are taken as they stand (as labelling programs write them), or, with voc_one_based, as
 // VOC's own files mean them: pixels counted from 1, the last one included.
+#include <cmath>
 #include <optional>
 
 #include "base/files.h"
@@ -78,6 +79,20 @@ class VocFileReader {
     builder_.set_image_size(image, extent[0], extent[1], place);
   }
 
+  /// CVAT's rotated boxes stand in VOC as they were before they were turned, with this attribute.
+  double rotation_of(const pugi::xml_node& object) {
+    for (const pugi::xml_node attribute : object.child("attributes").children("attribute")) {
+      if (trimmed(attribute.child_value("name")) != "rotation") continue;
+      const std::string_view text = trimmed(attribute.child_value("value"));
+      const auto degrees = parse_real(text);
+      if (!degrees || !std::isfinite(*degrees)) {
+        xml_.fail(attribute, "expected a number as rotation of <object>, found " + in_quotes(text));
+      }
+      return *degrees;
+    }
+    return 0;
+  }
+
   void read_object(const pugi::xml_node& object, std::int32_t image, std::int32_t annotator) {
     const RecordPlace place = builder_.place(xml_.line(object));
     const std::string name(trimmed(checked(object, object.child_value("name"))));
@@ -114,8 +129,9 @@ class VocFileReader {
       }
       annotator = builder_.mention_annotator(RecordId::untyped(id), "", place);
     }
+    const Box box{corner[0], corner[1], corner[2], corner[3]};
     builder_.add_box(image, label_of(context_, name, ClassKeys::name, place), annotator,
-                     {corner[0], corner[1], corner[2], corner[3]}, place);
+                     context_.upright(box, rotation_of(object), place), place);
   }
 
   XmlFile& xml_;

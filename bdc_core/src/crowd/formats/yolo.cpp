@@ -37,6 +37,14 @@ std::vector<std::string_view> words_of(std::string_view line, std::size_t limit)
   return words;
 }
 
+/// A class's number, which some programs write as 0.0; nothing when it is none.
+std::optional<std::int64_t> class_number(std::string_view word) {
+  if (const auto number = parse_integer(word)) return number;
+  const std::size_t point = word.find('.');
+  if (point == std::string_view::npos || word.find_first_not_of('0', point + 1) != std::string_view::npos) return {};
+  return parse_integer(word.substr(0, point));
+}
+
 /// The box around "class x y x y x y ..." (a segment, or a rotated box of four corners); nothing when it is none.
 std::optional<Box> box_of_segment(std::string_view line) {
   BoxAround around;
@@ -99,7 +107,7 @@ void parse_lines(std::istream& in, const std::string& name, const std::string& i
 
   const std::string text = read_all(in, name, max_file_size);
   if (!is_utf8(text)) throw DataError(name + ": expected text, found bytes that are not UTF-8");
-  std::string_view rest = text;
+  std::string_view rest = without_byte_order_mark(text);
   for (std::size_t line_number = 1; !rest.empty(); ++line_number) {
     const std::size_t end = rest.find('\n');
     const std::string_view line = trimmed(rest.substr(0, end));
@@ -109,12 +117,12 @@ void parse_lines(std::istream& in, const std::string& name, const std::string& i
     const std::vector<std::string_view> words = words_of(line, 6);
     if (words.size() > 6) {
       if (const std::optional<Box> around = box_of_segment(line)) {
-        const auto segment_label = parse_integer(words[0]);
+        const auto segment_label = class_number(words[0]);
         if (!segment_label || *segment_label < 0) {
           builder.report(ProblemKind::bad_record, place,
                          "expected a class number from 0, found " + in_quotes(words[0]));
         } else if (context.takes_shape(place, "a polygon") && width > 0) {
-          builder.add_box(image, label_of(context, words[0], ClassKeys::index, place), annotator,
+          builder.add_box(image, label_of(context, std::to_string(*segment_label), ClassKeys::index, place), annotator,
                           {around->x1 * width, around->y1 * height, around->x2 * width, around->y2 * height}, place);
         }
         continue;
@@ -129,7 +137,7 @@ void parse_lines(std::istream& in, const std::string& name, const std::string& i
                          (words.size() > 6 ? std::string("more than 6") : std::to_string(words.size())) + hint);
       continue;
     }
-    const auto label = parse_integer(words[0]);
+    const auto label = class_number(words[0]);
     if (!label || *label < 0) {
       builder.report(ProblemKind::bad_record, place, "expected a class number from 0, found " + in_quotes(words[0]));
       continue;
@@ -160,7 +168,7 @@ void parse_lines(std::istream& in, const std::string& name, const std::string& i
       continue;
     }
     const auto [cx, cy, w, h] = number;
-    builder.add_box(image, label_of(context, words[0], ClassKeys::index, place), annotator,
+    builder.add_box(image, label_of(context, std::to_string(*label), ClassKeys::index, place), annotator,
                     {(cx - w / 2) * width, (cy - h / 2) * height, (cx + w / 2) * width, (cy + h / 2) * height}, place);
   }
 }
@@ -210,13 +218,21 @@ void read_yaml(const std::string& path, ReadContext& context) {
   const std::string annotator_id = context.source_annotator();
   builder.begin_file(path);
   use_class_names(context, ClassKeys::index);
+  std::vector<std::string> files, image_names;
   for (const ListedPicture& listed : pictures) {
+    const std::string below =
+        std::filesystem::path(listed.picture).lexically_relative(folder.empty() ? "." : folder).string();
+    const bool inside = !below.empty() && below.rfind("..", 0) != 0;
+    files.push_back(inside ? below : std::filesystem::absolute(listed.picture).lexically_normal().string());
+    image_names.push_back(repeat ? without_extension(files.back()) : file_stem(files.back()));
+  }
+  std::vector<std::string*> to_tie;
+  for (std::string& name : image_names) to_tie.push_back(&name);
+  tie_versions(annotator_id, to_tie, context);
+  for (std::size_t n = 0; n < pictures.size(); ++n) {
     guarded(context, [&] {
-      const std::string below =
-          std::filesystem::path(listed.picture).lexically_relative(folder.empty() ? "." : folder).string();
-      const bool inside = !below.empty() && below.rfind("..", 0) != 0;
-      const std::string file = inside ? below : std::filesystem::absolute(listed.picture).lexically_normal().string();
-      const std::string image_name = repeat ? without_extension(file) : file_stem(file);
+      const ListedPicture& listed = pictures[n];
+      const std::string &file = files[n], &image_name = image_names[n];
       const bool labelled = is_regular_file(listed.label_file);
       builder.begin_file(labelled ? listed.label_file : listed.picture);
       const RecordPlace place = builder.place(0);
@@ -265,10 +281,10 @@ bool looks_like_yolo(const std::string& path) {
     std::string head(4096, '\0');
     in.read(head.data(), static_cast<std::streamsize>(head.size()));
     head.resize(static_cast<std::size_t>(in.gcount()));
-    const std::string_view content = trimmed(head);
+    const std::string_view content = trimmed(without_byte_order_mark(head));
     if (content.empty()) continue;
     const auto words = words_of(content.substr(0, content.find('\n')), 6);
-    if (words.size() >= 5 && parse_integer(words[0]).has_value() && parse_real(words[1]).has_value()) return true;
+    if (words.size() >= 5 && class_number(words[0]).has_value() && parse_real(words[1]).has_value()) return true;
     if (++looked == 20) return false;
   }
   return !files.empty() && looked == 0 && is_regular_file(join(path, "classes.txt"));

@@ -80,7 +80,7 @@ std::vector<std::string> complete_data(Json& config) {
   for (const std::string& path : labels) {
     std::error_code ignored;
     if (!fs::exists(path, ignored)) continue;  // whoever reads it says so
-    const std::vector<std::string> splits = label_splits(path);
+    const std::vector<std::string> splits = label_splits(path, data["format"].get<std::string>());
     if (!splits.empty()) divided.push_back(path);
     if (std::find(splits.begin(), splits.end(), "train") != splits.end()) trained.push_back(path);
     if (std::find(splits.begin(), splits.end(), "val") != splits.end()) evaluated.push_back(path);
