@@ -10,12 +10,26 @@ from .result import Annotators, Result
 
 
 def methods():
-    """Methods of `aggregate` with a sentence each."""
+    """Methods of `aggregate` with a sentence each.
+
+    >>> methods()["na"]
+    'no aggregation: every annotation unchanged'
+    """
     return _core.methods()
 
 
 def read_annotators(path):
-    """What an earlier project learnt of its annotators: `prior` of `aggregate`."""
+    """What an earlier project learnt of its annotators: `prior` of `aggregate`.
+
+    >>> import os, tempfile
+    >>> learnt = aggregate({"image": ["a"] * 2, "annotator": ["x", "y"], "label": ["cat"] * 2,
+    ...                     "x1": [0, 1], "y1": [0, 1], "x2": [9, 9], "y2": [9, 9]}).annotators
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "annotators.json")
+    ...     learnt.save(path)
+    ...     read_annotators(path).names
+    ['x', 'y']
+    """
     return Annotators(_core.read_annotators(inputs.path(path)))
 
 

@@ -193,6 +193,15 @@ class Crowd:
         Options are those of the program: format, sizes, image_folder, class_names, annotator, annotator_from,
         annotator_key, split, columns, voc_one_based, shapes_to_boxes. What was taken where files leave a choice is in
         `notes`.
+
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "boxes.csv")
+        ...     with open(path, "w") as file:
+        ...         _ = file.write("image,annotator,class,x1,y1,x2,y2,width,height\\na.png,ann,cat,1,2,30,40,64,48\\n")
+        ...     crowd = Crowd.read(path)
+        >>> crowd.annotator_names, crowd.boxes.tolist()
+        (['ann'], [[1.0, 2.0, 30.0, 40.0]])
         """
         files = [each for path in paths for each in inputs.paths(path)]
         with python_words():
@@ -207,6 +216,10 @@ class Crowd:
         of who looked at what, also where nothing was drawn; rows without any corner say the same. Without either,
         somebody has seen the images in which they drew. classes: all classes in the order wanted; without it those of
         the table in the order in which they appear.
+
+        >>> Crowd.from_table({"photo": ["a"], "annotator": ["ann"], "label": ["cat"], "x1": [0], "y1": [0], "x2": [9], "y2": [9]},
+        ...                  columns={"image": "photo"}, seen=[("a", "ann"), ("a", "bob"), ("b", "ann")])
+        Crowd: 2 images, 2 annotators, 1 annotation, 1 class
         """
         if not (hasattr(table, "columns") or hasattr(table, "keys")):
             raise DataError(f"expected a table or a dict of columns, found {type(table).__name__}")
@@ -273,6 +286,12 @@ class Crowd:
         """{annotator: {image: detections}} of supervision or FiftyOne, with an entry for every image that somebody saw.
 
         classes: names for numbers of classes. sizes: {image: (width, height)}, which FiftyOne's boxes need.
+
+        >>> import types
+        >>> def drawn(boxes):  # supervision.Detections has these attributes
+        ...     return types.SimpleNamespace(xyxy=np.array(boxes), class_id=np.zeros(len(boxes), int), confidence=None)
+        >>> Crowd.from_detections({"ann": {"a.png": drawn([[0, 0, 9, 9]])}, "bob": {"a.png": drawn([])}}, classes=["cat"])
+        Crowd: 1 image, 2 annotators, 1 annotation, 1 class
         """
         table, seen = objects.table_of(drawn, classes, sizes)
         if not table["image"]:

@@ -20,7 +20,12 @@ def program():
 
 
 def report(labels, path, *options):
-    """An HTML page about labels and annotators, by `bdc-host report`. options: further words of that command."""
+    """An HTML page about labels and annotators, by `bdc-host report`. options: further words of that command.
+
+    >>> report("crowd.json", "report.html", "--classes", "no such option")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    bdc.DataError: ...
+    """
     host = program()
     with tempfile.TemporaryDirectory() as folder:
         source = inputs.path(labels)

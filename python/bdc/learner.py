@@ -24,6 +24,15 @@ class Learner:
 
     An image may come once per epoch; a second time is an error. Until the detector has something to say, train on `without_detector()`.
     `state_dict` holds everything, a half-done epoch included: a resumed run has the same bits.
+
+    >>> table = {"image": ["a"] * 3, "annotator": ["x", "y", "z"], "label": ["cat"] * 3,
+    ...          "x1": [0, 0, 1], "y1": [0, 1, 0], "x2": [10, 11, 10], "y2": [10, 10, 11]}
+    >>> learner = Learner(table)
+    >>> targets = learner.observe("a", boxes=[[0, 0, 10, 10]], scores=[0.9], labels=["cat"])
+    >>> len(targets), targets.class_probs.tolist()
+    (1, [[1.0]])
+    >>> bound = learner.finish_epoch()
+    >>> learner.load_state_dict(learner.state_dict())
     """
 
     def __init__(self, labels, method="bdc", threads=0, **options):

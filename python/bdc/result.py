@@ -12,7 +12,17 @@ class Targets:
 
     boxes (x1, y1, x2, y2 in pixels), class_probs, label (the most probable class), weight in a training loss, score,
     existence (the probability that the object is real), located (that it is real and the box in place), box_std, image.
-    Where a method has no notion of existence, located or box_std, these are None. Arrays are views, not copies.
+    Where a method has no notion of existence, located or box_std, these are None. Arrays are views, not copies, but for
+    image and label.
+
+    >>> import bdc
+    >>> table = {"image": ["a"] * 3, "annotator": ["x", "y", "z"], "label": ["cat"] * 3,
+    ...          "x1": [0, 0, 1], "y1": [0, 1, 0], "x2": [10, 11, 10], "y2": [10, 10, 11]}
+    >>> targets = bdc.aggregate(table)
+    >>> targets.image_ids.tolist(), targets.label.tolist(), list(targets.hard())
+    (['a'], [0], ['a'])
+    >>> len(targets.strong(min_existence=0.5)), len(targets.to_table())
+    (1, 1)
     """
 
     def __init__(self, core, crowd):
@@ -163,6 +173,13 @@ class Annotators:
 
     `figures[name]` has the arrays mean, low and high: quality, recall, spurious (boxes per image), accuracy (of
     classes), box_noise, bias_... A mean is NaN where the labels do not tell.
+
+    >>> import bdc
+    >>> table = {"image": ["a"] * 3, "annotator": ["x", "y", "z"], "label": ["cat", "cat", "dog"],
+    ...          "x1": [0, 0, 1], "y1": [0, 1, 0], "x2": [10, 11, 10], "y2": [10, 10, 11]}
+    >>> annotators = bdc.aggregate(table).annotators
+    >>> annotators.names, annotators.confusion("x").shape, sorted(annotators.figures["quality"])
+    (['x', 'y', 'z'], (2, 2), ['high', 'low', 'mean'])
     """
 
     def __init__(self, core):

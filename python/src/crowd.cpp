@@ -176,7 +176,13 @@ void add_crowd(py::module_& m) {
       .def_property_readonly("class_names", [](const Crowd& c) { return texts(c.data.classes, &ClassRecord::name); })
       .def_property_readonly("annotator_ids", [](const Crowd& c) { return ids(c.data.annotators); })
       .def_property_readonly("annotator_names",
-                             [](const Crowd& c) { return texts(c.data.annotators, &AnnotatorRecord::name); })
+                             [](const Crowd& c) {
+                               py::list out;
+                               for (const auto& a : c.data.annotators) {
+                                 out.append(py::str(a.name.empty() ? a.id.text : a.name));
+                               }
+                               return out;
+                             })
       .def_property_readonly("image",
                              [](const py::object& c) { return member(of(c).data.annotations, &Annotation::image, c); })
       .def_property_readonly("label",
