@@ -76,6 +76,7 @@ std::string ReadContext::source_annotator() {
   if (!source_annotators_) {
     SourceNames found = names_of_sources(sources, options.annotator_from, source_splits);
     if (!found.note.empty()) note(found.note);
+    if (found.by_folder) named_after_folders = found.annotators;
     source_annotators_ = std::move(found.annotators);
   }
   return (*source_annotators_)[source];
@@ -377,6 +378,16 @@ void tell_shapes(ReadContext& context, const CrowdData& data) {
   context.note(left + (context.shapes_left == 1 ? " is left out" : " are left out") + advice);
 }
 
+/// Says which annotators are named after folders; others may be named by their files.
+void tell_folder_names(ReadContext& context, const CrowdData& data) {
+  std::vector<std::string> used;
+  for (const AnnotatorRecord& annotator : data.annotators) {
+    const auto& names = context.named_after_folders;
+    if (std::find(names.begin(), names.end(), annotator.id.text) != names.end()) used.push_back(annotator.id.text);
+  }
+  if (!used.empty()) context.note("annotators are named after folders: " + some_names(used));
+}
+
 /// Several annotators without a single image in common: their names may be why.
 void tell_disjoint(ReadContext& context, const CrowdData& data) {
   if (data.annotators.size() < 2 || data.images.size() < 2) return;
@@ -410,6 +421,7 @@ CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadRe
   if (context.versions_tied > 0) context.builder.tell_versions(context.versions_tied);
   for (const std::string& note : context.builder.notes()) context.note(note);
   tell_disjoint(context, data);
+  tell_folder_names(context, data);
   tell_shapes(context, data);
   return data;
 }

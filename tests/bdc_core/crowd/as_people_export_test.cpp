@@ -343,6 +343,18 @@ TEST(Spreadsheets, AreReadAsProgramsSaveThem) {
   EXPECT_EQ(extent.data.images[0].width, 90);
 }
 
+TEST(CvatNames, FoldersAreToldOfWhereTheyNameSomebody) {
+  const TemporaryFolder folder;
+  const auto job = [&](const std::string& name, const std::string& who) {
+    const std::string assignee = who.empty() ? "" : "<assignee><username>" + who + "</username></assignee>";
+    return folder.write(name + "/annotations.xml", "<annotations><meta><job><id>1</id>" + assignee + "</job></meta>" +
+                                                       frame("") + "</annotations>");
+  };
+  const Read found = read({job("job_1", "ann"), job("job_2", "bob"), job("job_3", "")});
+  EXPECT_EQ(annotators_of(found.data), (Names{"ann", "bob", "job_3"}));
+  EXPECT_TRUE(found.notes_have("annotators are named after folders: \"job_3\"")) << found.all_notes();
+}
+
 // What is not read says what it is.
 
 TEST(Refusals, NameWhatAFileIs) {
