@@ -46,6 +46,17 @@ std::vector<std::string> matching_files(Iterator entries, std::initializer_list<
   return found;
 }
 
+/// What list() finds in a folder; a DataError where the folder, or one in it, cannot be read.
+template <class List>
+std::vector<std::string> readable(const std::string& folder, const List& list) {
+  try {
+    return list();
+  } catch (const fs::filesystem_error& error) {
+    const std::string where = error.path1().empty() ? folder : error.path1().string();
+    throw DataError(where + ": the folder cannot be read: " + error.code().message());
+  }
+}
+
 /// The rest of a name inside an archive that is below the folder; empty when it is not.
 std::string below_folder(const std::string& name, const std::string& folder) {
   if (folder.empty()) return name;
@@ -162,12 +173,12 @@ std::string join(const std::string& folder, const std::string& entry) {
 
 std::vector<std::string> files_below(const std::string& folder, std::initializer_list<std::string_view> extensions) {
   if (const auto zip = zip_path(folder)) return files_of(*zip, folder, extensions, true);
-  return matching_files(fs::recursive_directory_iterator(folder), extensions);
+  return readable(folder, [&] { return matching_files(fs::recursive_directory_iterator(folder), extensions); });
 }
 
 std::vector<std::string> files_in(const std::string& folder, std::initializer_list<std::string_view> extensions) {
   if (const auto zip = zip_path(folder)) return files_of(*zip, folder, extensions, false);
-  return matching_files(fs::directory_iterator(folder), extensions);
+  return readable(folder, [&] { return matching_files(fs::directory_iterator(folder), extensions); });
 }
 
 std::vector<std::string> folders_in(const std::string& folder) {
@@ -180,11 +191,13 @@ std::vector<std::string> folders_in(const std::string& folder) {
     }
     return found;
   }
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (is_folder(entry) && !hidden(entry.path())) found.push_back(entry.path().string());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
+  return readable(folder, [&] {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      if (is_folder(entry) && !hidden(entry.path())) found.push_back(entry.path().string());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  });
 }
 
 std::string to_file_name(std::string_view text) {

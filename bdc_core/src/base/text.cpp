@@ -76,7 +76,8 @@ std::string printable(std::string_view whole, std::size_t limit) {
 }
 
 std::string in_quotes(std::string_view text) {
-  return '"' + printable(shorten(text, 60)) + '"';
+  const char mark = text.find('"') == std::string_view::npos || text.find('\'') != std::string_view::npos ? '"' : '\'';
+  return mark + printable(shorten(text, 60)) + mark;
 }
 
 std::string_view trimmed(std::string_view text) {

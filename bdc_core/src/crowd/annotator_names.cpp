@@ -85,16 +85,6 @@ std::vector<std::string> decoded(std::vector<std::string> names) {
   return names;
 }
 
-std::string some_names(const std::vector<std::string>& names) {
-  const std::set<std::string> different(names.begin(), names.end());
-  std::vector<std::string> shown;
-  for (const std::string& name : different) {
-    if (shown.size() == 4) break;
-    shown.push_back(in_quotes(name));
-  }
-  return join(shown) + (different.size() > shown.size() ? ", ..." : "");
-}
-
 [[noreturn]] void refuse(const std::vector<std::string>& paths, const std::string& why) {
   throw DataError(printable(paths.front()) + " and " + std::to_string(paths.size() - 1) + " more: " + why +
                   "; say with --annotator-from file (files of one name are one annotator's) or --annotator-from folder "
@@ -119,7 +109,7 @@ SourceNames by_folder(const std::vector<std::string>& paths, const Parts& parts,
   }
   if (asked && are_files) refuse(paths, "the files are not all in folders of their own");
   if (!one_each && !asked) refuse(paths, "files have the same name and no single folder tells who drew which");
-  return {decoded(names), "annotators are named after folders: " + some_names(names)};
+  return {decoded(names), "", true};
 }
 
 SourceNames names_of_parts(const std::vector<std::string>& paths, const Parts& parts, AnnotatorFrom from) {
@@ -176,10 +166,21 @@ SourceNames by_rest(const std::vector<std::string>& paths, const Parts& parts, c
   const SourceNames unique = names_of_parts(first_paths, rests, from);
   for (const std::size_t rest : rest_of) out.annotators.push_back(unique.annotators[rest]);
   out.note = are + (unique.note.empty() ? "" : "; " + unique.note);
+  out.by_folder = unique.by_folder;
   return out;
 }
 
 }  // namespace
+
+std::string some_names(const std::vector<std::string>& names) {
+  const std::set<std::string> different(names.begin(), names.end());
+  std::vector<std::string> shown;
+  for (const std::string& name : different) {
+    if (shown.size() == 4) break;
+    shown.push_back(in_quotes(name));
+  }
+  return join(shown) + (different.size() > shown.size() ? ", ..." : "");
+}
 
 SourceNames names_of_sources(const std::vector<std::string>& paths, AnnotatorFrom from,
                              const std::vector<std::string>& splits) {

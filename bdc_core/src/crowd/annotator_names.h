@@ -12,7 +12,11 @@ namespace bdc {
 struct SourceNames {
   std::vector<std::string> annotators;  ///< one per path
   std::string note;                     ///< how they were found, where that is not obvious; else empty
+  bool by_folder = false;               ///< they are folders' names; `note` may say more
 };
+
+/// Up to four different names, in quotes.
+[[nodiscard]] std::string some_names(const std::vector<std::string>& names);
 
 /// Names of annotators from the paths of their files. The files' own names (without extension) when these all differ;
 /// otherwise the first folder that tells the paths apart. Folders that are splits (train, valid, test) tell no

@@ -64,6 +64,10 @@ constexpr Foreign table[] = {
        return s.is_json() && (s.has("\"visitedFrames\"") || s.has("\"tagColors\"") || s.has("\"securityToken\""));
      },
      "a VoTT project; export it from VoTT as Pascal VOC"},
+    {[](const Start& s) {
+       return s.first == '{' && s.has("\"data_format_version\"") && (s.has("\"metadata\"") || s.has("\"project\""));
+     },
+     "a project of VIA 3, which is not read; export it from VIA as COCO, or label with VIA 2"},
     {[](const Start& s) { return s.is_json() && s.has("\"coordinates\"") && s.has("\"annotations\""); },
      "Apple's CreateML; export as COCO or Pascal VOC instead"},
     {[](const Start& s) { return s.is_json() && s.has("\"data_row\""); },
@@ -73,9 +77,8 @@ constexpr Foreign table[] = {
      "JSON of V7 Darwin; export as COCO or CVAT instead"},
     // Tables
     {[](const Start& s) { return s.line_has("xmin") && s.line_has("ymin") && s.line_has(","); },
-     "a table of boxes; the tables that are read have VinDr-CXR's columns: image_id, class_id, class_name, rad_id, "
-     "x_min, "
-     "y_min, x_max, y_max; rename the columns"},
+     "a table of boxes with titles of its own; name them: --format csv --columns "
+     "image=TITLE,class=TITLE,annotator=TITLE,x1=TITLE,y1=TITLE,x2=TITLE,y2=TITLE"},
     // Text
     {[](const Start& s) {
        const auto words = s.words(" \t");

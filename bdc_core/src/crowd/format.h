@@ -73,6 +73,7 @@ struct ReadContext {
     return upright(box, (box.x1 + box.x2) / 2, (box.y1 + box.y2) / 2, degrees, place);
   }
   std::size_t shapes_taken = 0, shapes_left = 0;
+  std::vector<std::string> named_after_folders;  ///< of the sources' annotators, whether they are used or not
   /// The data below a place are divided into these splits; those without one are empty. Throws DataError when
   /// options.split is none of them.
   void saw_splits(const std::string& place, const std::vector<std::string>& splits);

@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/zip_folder.h"
 #include "bdc/base/error.h"
+#include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
 #include "bdc/crowd/crowd_io.h"
 #include "crowd/annotator_names.h"
@@ -75,6 +76,7 @@ std::string ReadContext::source_annotator() {
   if (!source_annotators_) {
     SourceNames found = names_of_sources(sources, options.annotator_from, source_splits);
     if (!found.note.empty()) note(found.note);
+    if (found.by_folder) named_after_folders = found.annotators;
     source_annotators_ = std::move(found.annotators);
   }
   return (*source_annotators_)[source];
@@ -207,7 +209,13 @@ std::string suggested_format(const std::string& path, const std::string& start) 
   const std::size_t first = start.find_first_not_of(" \t\r\n", start.rfind("\xEF\xBB\xBF", 0) == 0 ? 3 : 0);
   const char c = first == std::string::npos ? ' ' : start[first];
   const std::string extension = lower_case(std::filesystem::path(path).extension().string());
-  if (c == '{' || c == '[') return c == '{' ? "crowd" : "label-studio";
+  if (c == '[') return "label-studio";
+  if (c == '{') {  // cut off or broken COCO; of other objects nothing is known
+    const bool resembles = start.find("\"images\"") != std::string::npos ||
+                           start.find("\"annotations\"") != std::string::npos ||
+                           start.find("\"categories\"") != std::string::npos;
+    return resembles ? "crowd" : "";
+  }
   if (c == '<') return start.find("<annotations") != std::string::npos ? "cvat" : "voc";
   if (lower_case(start.substr(0, start.find('\n'))).find("image_id") != std::string::npos) return "vindr";
   if (extension == ".csv" || extension == ".tsv") return "csv";
@@ -230,7 +238,15 @@ void explain_unrecognised(const std::string& path, const ReadOptions& options, c
     throw DataError(path + ": looks like " + foreign + " (formats that are read: " + known + ")");
   }
   const std::string name = suggested_format(path, start);
-  if (name.empty()) return;
+  if (name.empty()) {
+    std::ifstream whole = open_input(path);
+    if (first_character(whole) != '{') return;
+    JsonReader json(whole, path);
+    json.skip();  // it may be broken
+    json.finish();
+    throw DataError(
+        path + ": no labels are recognised in this JSON object; name the format with --format (known: " + known + ")");
+  }
   try {
     ProblemLog strict(ProblemLog::Mode::strict);
     CrowdBuilder builder(options.role, strict, false);
@@ -362,6 +378,16 @@ void tell_shapes(ReadContext& context, const CrowdData& data) {
   context.note(left + (context.shapes_left == 1 ? " is left out" : " are left out") + advice);
 }
 
+/// Says which annotators are named after folders; others may be named by their files.
+void tell_folder_names(ReadContext& context, const CrowdData& data) {
+  std::vector<std::string> used;
+  for (const AnnotatorRecord& annotator : data.annotators) {
+    const auto& names = context.named_after_folders;
+    if (std::find(names.begin(), names.end(), annotator.id.text) != names.end()) used.push_back(annotator.id.text);
+  }
+  if (!used.empty()) context.note("annotators are named after folders: " + some_names(used));
+}
+
 /// Several annotators without a single image in common: their names may be why.
 void tell_disjoint(ReadContext& context, const CrowdData& data) {
   if (data.annotators.size() < 2 || data.images.size() < 2) return;
@@ -395,6 +421,7 @@ CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadRe
   if (context.versions_tied > 0) context.builder.tell_versions(context.versions_tied);
   for (const std::string& note : context.builder.notes()) context.note(note);
   tell_disjoint(context, data);
+  tell_folder_names(context, data);
   tell_shapes(context, data);
   return data;
 }
@@ -451,9 +478,33 @@ CrowdData parse_crowd(std::istream& in, const std::string& name, const ReadOptio
   return finish_reading(format, context, report);
 }
 
+std::string Loss::text() const {
+  std::string one = what;
+  const std::string plural = " that are strings of digits (they read back as integers)";
+  if (ends_with(one, plural)) {
+    one.replace(one.size() - plural.size(), plural.size(), " that is a string of digits (it reads back as an integer)");
+  }
+  // The first word in the plural: "class ids ...", "true boxes ...".
+  for (std::size_t from = 0; from < one.size() && one.compare(0, 5, "that ") != 0;) {
+    const std::size_t end = std::min(one.find(' ', from), one.size());
+    const std::string_view word = std::string_view(one).substr(from, end - from);
+    if (ends_with(word, "ies")) {
+      one.replace(end - 3, 3, "y");
+      break;
+    }
+    if (ends_with(word, "s") && !ends_with(word, "ss")) {
+      const std::size_t cut = ends_with(word, "xes") || ends_with(word, "sses") ? 2 : 1;
+      one.erase(end - cut, cut);
+      break;
+    }
+    from = end + 1;
+  }
+  return counted(count, one, what);
+}
+
 std::string WriteReport::text() const {
   std::string out;
-  for (const Loss& loss : losses) out += "  " + std::to_string(loss.count) + " " + loss.what + "\n";
+  for (const Loss& loss : losses) out += "  " + loss.text() + "\n";
   return out;
 }
 

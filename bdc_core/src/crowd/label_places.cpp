@@ -34,6 +34,11 @@ bool is_whole(const std::string& folder, const ReadOptions& options) {
 
 LabelPlaces label_places(const std::string& path, const ReadOptions& options) {
   LabelPlaces out;
+  if (options.notes != nullptr && ends_with(lower_case(path), ".zip") && is_folder(path)) {
+    for (const std::string& inner : files_below(path, {".zip"})) {
+      options.notes->push_back(printable(inner) + ": a zip file inside of a zip file is not read; unpack it first");
+    }
+  }
   if (is_folder(path) && !is_whole(path, options)) {
     for (const std::string& file : files_below(path, {".json", ".csv", ".tsv"})) {
       if (is_wanted(file, options)) out.paths.push_back(file);

@@ -226,17 +226,18 @@ ValidationReport validate_crowd(const std::vector<std::string>& paths, const Rea
 std::string ValidationReport::text() const {
   std::ostringstream out;
   out << "format " << format << ", " << files << (files == 1 ? " file" : " files") << "\n"
-      << images << " images, " << classes << " classes, " << annotators << " annotators, " << annotations
-      << " annotations, " << assignments << " assignments" << (assignments_known ? "" : " (guessed: who drew)");
-  if (true_boxes > 0) out << ", " << true_boxes << " true boxes";
+      << counted(images, "image") << ", " << counted(classes, "class", "classes") << ", "
+      << counted(annotators, "annotator") << ", " << counted(annotations, "annotation") << ", "
+      << counted(assignments, "assignment") << (assignments_known ? "" : " (guessed: who drew)");
+  if (true_boxes > 0) out << ", " << counted(true_boxes, "true box", "true boxes");
   out << "\n";
   for (const Severity severity : {Severity::error, Severity::warning}) {
     for (std::size_t n = 0; n < problem_kinds; ++n) {
       const ProblemInfo& info = problem_info(static_cast<ProblemKind>(n));
       const ProblemLog::Entry& entry = problems.entry(info.kind);
       if (info.severity != severity || entry.count == 0) continue;
-      out << (severity == Severity::error ? "error" : "warning") << ": " << entry.count << " " << info.title << " ["
-          << info.code << "]\n";
+      out << (severity == Severity::error ? "error" : "warning") << ": " << counted(entry.count, info.one, info.title)
+          << " [" << info.code << "]\n";
       for (const std::string& example : entry.examples) out << "    " << example << "\n";
       if (entry.count > entry.examples.size() && !entry.examples.empty()) {
         out << "    ... and " << entry.count - entry.examples.size() << " more\n";

@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "bdc/base/text.h"
+
 namespace bdc::host {
 
 Option& Option::type_name(const char* name) {
@@ -48,6 +50,9 @@ Option& Option::range(std::int64_t low, std::int64_t high) {
 
 Option& Option::range(double low, double high) {
   option_->check(CLI::Range(low, high));
+  option_->check([](const std::string& text) {  // which is neither below nor above
+    return lower_case(text).find("nan") == std::string::npos ? std::string() : "expected a number, found " + text;
+  });
   return *this;
 }
 

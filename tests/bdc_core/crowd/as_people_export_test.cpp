@@ -4,7 +4,9 @@
 #include "bdc/base/text.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/consensus.h"
+#include "bdc/crowd/validate.h"
 #include "bdc_core/crowd/io_support.h"
+#include "bdc_core/crowd/make_zip.h"
 
 namespace bdc::test {
 namespace {
@@ -339,6 +341,72 @@ TEST(Spreadsheets, AreReadAsProgramsSaveThem) {
   ASSERT_EQ(extent.data.annotations.size(), 1U);
   EXPECT_EQ(extent.data.annotations[0].box, box);
   EXPECT_EQ(extent.data.images[0].width, 90);
+}
+
+TEST(CvatNames, FoldersAreToldOfWhereTheyNameSomebody) {
+  const TemporaryFolder folder;
+  const auto job = [&](const std::string& name, const std::string& who) {
+    const std::string assignee = who.empty() ? "" : "<assignee><username>" + who + "</username></assignee>";
+    return folder.write(name + "/annotations.xml", "<annotations><meta><job><id>1</id>" + assignee + "</job></meta>" +
+                                                       frame("") + "</annotations>");
+  };
+  const Read found = read({job("job_1", "ann"), job("job_2", "bob"), job("job_3", "")});
+  EXPECT_EQ(annotators_of(found.data), (Names{"ann", "bob", "job_3"}));
+  EXPECT_TRUE(found.notes_have("annotators are named after folders: \"job_3\"")) << found.all_notes();
+}
+
+// What is not read says what it is.
+
+TEST(Refusals, NameWhatAFileIs) {
+  const TemporaryFolder folder;
+  const auto error = [&](const std::string& name, const std::string& text) {
+    const std::string path = folder.write(name, text);
+    return error_of(
+        [&] { (void)read({name.find('/') == std::string::npos ? path : folder / name.substr(0, name.find('/'))}); });
+  };
+  const auto expect = [](const std::string& found, const std::string& part) {
+    EXPECT_NE(found.find(part), std::string::npos) << found;
+  };
+  expect(error("via3.json", R"({"project": {"pid": "1", "data_format_version": "3.1.1"}, "config": {}, "file": {},
+      "metadata": {}, "view": {}})"),
+         "a project of VIA 3, which is not read");
+  const std::string any = error("any.json", R"({"settings": {"colour": 1}})");
+  expect(any, "no labels are recognised in this JSON object");
+  EXPECT_EQ(any.find("read as crowd"), std::string::npos) << any;
+  const std::string xml = "<annotation><filename>a.jpg</filename><object><name>car</name>";
+  expect(error("lm.xml", xml + "<polygon><pt><x>1</x><y>2</y></pt></polygon></object></annotation>"),
+         "found <polygon>, as LabelMe's web tool writes it");
+  expect(error("ro.xml", xml + "<robndbox><cx>5</cx></robndbox></object></annotation>"),
+         "found <robndbox>, a rotated box of roLabelImg");
+  expect(error("dota/labelTxt/P0.txt", "10 10 20 10 20 20 10 20 plane 0\n"), "DOTA's text with rotated boxes");
+  const std::string table = error("mine.csv", "foto,xmin,ymin,xmax,ymax,klass,wer\na.jpg,1,2,3,4,car,ann\n");
+  expect(table, "--format csv --columns");
+  ReadOptions options;
+  options.format = "csv";
+  options.columns = "image=foto,class=klass,annotator=wer";
+  EXPECT_EQ(annotators_of(read({folder / "mine.csv"}, options).data), Names{"ann"}) << "as the message says";
+}
+
+TEST(Refusals, AZipFileInAZipFileIsTold) {
+  const TemporaryFolder folder;
+  const std::string inner = make_zip(folder / "inner.zip", {{"b.json", coco("b.jpg")}});
+  const std::string outer =
+      make_zip(folder / "outer.zip", {{"a.json", coco("a.jpg")}, {"inner.zip", read_file(inner)}});
+  EXPECT_TRUE(read({outer}).notes_have("inner.zip: a zip file inside of a zip file is not read; unpack it first"));
+}
+
+TEST(Messages, CountOneThingInTheSingular) {
+  EXPECT_EQ((Loss{"class ids (classes are numbered anew)", 1}.text()), "1 class id (classes are numbered anew)");
+  EXPECT_EQ((Loss{"true boxes marked iscrowd (the mark)", 1}.text()), "1 true box marked iscrowd (the mark)");
+  EXPECT_EQ((Loss{"classes without boxes", 1}.text()), "1 class without boxes");
+  EXPECT_EQ((Loss{"classes without boxes", 2}.text()), "2 classes without boxes");
+  EXPECT_EQ((Loss{"image ids that are strings of digits (they read back as integers)", 1}.text()),
+            "1 image id that is a string of digits (it reads back as an integer)");
+  EXPECT_EQ(in_quotes("\"RED\""), "'\"RED\"'");
+  const TemporaryFolder folder;
+  const std::string text = validate_crowd({folder.write("one.json", coco("a.jpg"))}).text();
+  EXPECT_NE(text.find("1 image, 1 class, 1 annotator, 1 annotation, 1 assignment"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 annotator who saw only one image ["), std::string::npos) << text;
 }
 
 }  // namespace

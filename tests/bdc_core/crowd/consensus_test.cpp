@@ -155,7 +155,7 @@ TEST(Consensus, FiftyOneGetsADetectionDataSetWithConfidences) {
   EXPECT_NEAR(set["labels"]["a"][0]["bounding_box"][2].get<double>(), 0.1025, 1e-12);
   EXPECT_TRUE(set["labels"]["empty"].is_array()) << "null would mean that nobody looked";
   EXPECT_TRUE(set["labels"]["dir/b & c"].empty());
-  EXPECT_NE(report.text().find("1 boxes of images without a size"), std::string::npos) << report.text();
+  EXPECT_NE(report.text().find("1 box of images without a size"), std::string::npos) << report.text();
 }
 
 TEST(Consensus, YoloHasScoresOnRequest) {

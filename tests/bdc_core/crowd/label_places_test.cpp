@@ -1,4 +1,8 @@
 // What a folder or zip file stands for: whose files, and of which split.
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "bdc_core/crowd/io_support.h"
 #include "bdc_core/crowd/make_zip.h"
 
@@ -148,6 +152,26 @@ TEST(LabelPlaces, SplitsBelowAnnotatorsAndDataSetsAreSeen) {
   folder.write("files/ann.json", coco("a.jpg"));
   folder.write("files/test.json", coco("a.jpg"));
   EXPECT_EQ(label_splits(folder / "files"), Names{}) << "not all are splits";
+}
+
+TEST(LabelPlaces, AFolderThatMayNotBeReadIsAnErrorOfTheData) {
+  const TemporaryFolder folder;
+  folder.write("set/secret/a.txt", "0 0.5 0.5 1 1\n");
+  const std::filesystem::path secret = folder.path() / "set" / "secret";
+  std::filesystem::permissions(secret, std::filesystem::perms::none);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  const bool is_root = ::geteuid() == 0;  // who may read everything
+  ASSERT_EQ(::seteuid(is_root ? 65534 : ::geteuid()), 0);
+  std::string error;
+  try {
+    (void)read_crowd({folder / "set"});
+  } catch (const std::exception& e) {
+    error = dynamic_cast<const DataError*>(&e) != nullptr ? e.what() : "another error: " + std::string(e.what());
+  }
+  ASSERT_EQ(::seteuid(is_root ? 0 : ::geteuid()), 0);
+  std::filesystem::permissions(secret, std::filesystem::perms::owner_all);
+  EXPECT_NE(error.find("the folder cannot be read: Permission denied"), std::string::npos) << error;
+  EXPECT_EQ(error.find("another error"), std::string::npos) << error;
 }
 
 }  // namespace

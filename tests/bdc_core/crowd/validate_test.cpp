@@ -297,7 +297,7 @@ TEST(Detection, AnUnrecognisedFileIsNamedWithTheReason) {
   expect(reason("empty.json", ""), "empty.json: expected labels, found an empty file");
   expect(reason("wide.json", std::string("\xFF\xFE{\0}\0", 6)), "wide.json: expected text in UTF-8");
   expect(reason("cut.json", "{\"info\": [1,\n"), "cut.json:2: ");
-  expect(reason("other.json", "{\"info\": 1}"), "expected the member \"images\"");
+  expect(reason("other.json", "{\"info\": 1}"), "no labels are recognised in this JSON object");
   expect(reason("v.csv", "image_id,class_name,x_min\n"), "v.csv:1: expected the column \"rad_id\"");
   expect(reason("v.csv", "image_id,class_name,x_min\n"), "read as vindr");
   expect(reason("page.xml", "<html></html>"), "page.xml");

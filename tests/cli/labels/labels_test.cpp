@@ -451,6 +451,9 @@ TEST_F(Labels, ConvertTellsWhatEachFormatWouldLose) {
 }
 
 TEST_F(Labels, ScorecardsTellEachAnnotatorOfTheirOwnBoxesAlone) {
+  json wide = crowd();
+  for (auto& image : wide["images"]) image["width"] = 2000, image["height"] = 1000;
+  folder.write("crowd.json", wide.dump());
   EXPECT_EQ(host({"aggregate", "crowd.json", "-o", "c.json", "--annotators", "a.json", "-q"}).exit_code, 0);
   const auto written =
       host({"annotators", "a.json", "--scorecard", "cards", "--labels", "crowd.json", "--consensus", "c.json"});
@@ -468,6 +471,18 @@ TEST_F(Labels, ScorecardsTellEachAnnotatorOfTheirOwnBoxesAlone) {
   EXPECT_NE(eve.find("too few people"), std::string::npos) << "a mean of three would tell of the two others";
   EXPECT_EQ(eve.find("crowd’s mean of"), std::string::npos);
   EXPECT_EQ(eve.find("<script"), std::string::npos);
+  EXPECT_NE(eve.find("of 10 objects you draw in place"), std::string::npos);
+  const std::size_t drawn = ann.find("<h2>Where you draw</h2>");
+  ASSERT_NE(drawn, std::string::npos);
+  EXPECT_NE(ann.find("of your box and of all together’s are the same place", drawn), std::string::npos)
+      << "an example of where ann draws";
+  EXPECT_EQ(ann.find("viewBox=\"0 0 2000 1000\""), std::string::npos)
+      << "cut out around the object, not the whole image";
+  const std::string index = read_file(folder.path() / "cards/index.html");
+  for (const char* who : {"ann", "bob", "eve"}) {
+    EXPECT_NE(index.find("<a href=\"" + std::string(who) + ".html\"><bdi>" + who), std::string::npos) << index;
+  }
+  EXPECT_EQ(host({"annotators", "a.json", "--scorecard", "cards/eve.html"}).exit_code, 2) << "a file";
   EXPECT_EQ(eve.find("http"), eve.find("http-equiv")) << "nothing is fetched";
 
   // Again: the same bytes, replacing nothing but scorecards.
@@ -602,6 +617,26 @@ TEST_F(Labels, AggregateSaysHowManyBoxesLeaveTheirImages) {
   EXPECT_NE(run.err.find("1 outside the image and 1 across its edge; they are used as drawn"), std::string::npos)
       << run.err;
   EXPECT_EQ(host({"aggregate", "crowd.json"}).err.find("outside the image"), std::string::npos);
+}
+
+TEST_F(Labels, OptionsThatWouldDoNothingAreRefused) {
+  const auto nan = host({"aggregate", "crowd.json", "-o", "out.json", "--min-existence", "nan"});
+  EXPECT_EQ(nan.exit_code, 2);
+  EXPECT_NE(nan.err.find("expected a number, found nan"), std::string::npos) << nan.err;
+  const auto nowhere = host({"aggregate", "crowd.json", "--output-format", "cvat"});
+  EXPECT_EQ(nowhere.exit_code, 2);
+  EXPECT_NE(nowhere.err.find("--output-format cvat writes nothing without --output"), std::string::npos) << nowhere.err;
+}
+
+TEST_F(Labels, FoldersOfCocoFilesAreConvertedBySplit) {
+  for (const char* who : {"ann", "bob"}) {
+    for (const char* split : {"train", "valid"}) {
+      folder.write("rc/" + std::string(who) + "/" + split + "/_annotations.coco.json", truth().dump());
+    }
+  }
+  const auto part = host({"convert", "rc", "train.json", "--to", "crowd", "--split", "train"});
+  EXPECT_EQ(part.exit_code, 0) << part.err;
+  EXPECT_NE(part.out.find("of 2 annotators"), std::string::npos) << part.out;
 }
 
 }  // namespace

@@ -91,6 +91,8 @@ struct ReadReport {
 struct Loss {
   std::string what;  ///< "assignments without a box"
   std::size_t count = 0;
+  /// "12 assignments without a box", "1 assignment without a box"
+  [[nodiscard]] std::string text() const;
 };
 
 struct WriteReport {

@@ -48,6 +48,7 @@ struct ProblemInfo {
   const char* code;  ///< for scripts: "empty_box"
   Severity severity;
   const char* title;  ///< for people: "boxes without area"
+  const char* one;    ///< the same of one: "box without area"
 };
 [[nodiscard]] const ProblemInfo& problem_info(ProblemKind kind);
 

@@ -102,7 +102,11 @@ class VocFileReader {
     }
     const pugi::xml_node bndbox = object.child("bndbox");
     if (!bndbox) {
-      builder_.report(ProblemKind::bad_record, place, "expected <bndbox> in <object>, found none");
+      const char* found =
+          object.child("robndbox") ? "<robndbox>, a rotated box of roLabelImg; convert the labels to COCO or YOLO first"
+          : object.child("polygon") ? "<polygon>, as LabelMe's web tool writes it; convert the labels to COCO first"
+                                    : "none";
+      builder_.report(ProblemKind::bad_record, place, std::string("expected <bndbox> in <object>, found ") + found);
       return;
     }
     double corner[4];

@@ -283,7 +283,8 @@ bool looks_like_yolo(const std::string& path) {
     head.resize(static_cast<std::size_t>(in.gcount()));
     const std::string_view content = trimmed(without_byte_order_mark(head));
     if (content.empty()) continue;
-    const auto words = words_of(content.substr(0, content.find('\n')), 6);
+    const auto words = words_of(content.substr(0, content.find('\n')), 10);
+    if (words.size() == 10 && !parse_real(words[8])) return false;  // DOTA's: four corners, a name and a difficulty
     if (words.size() >= 5 && class_number(words[0]).has_value() && parse_real(words[1]).has_value()) return true;
     if (++looked == 20) return false;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
@@ -40,7 +41,7 @@ std::string default_images(const std::vector<std::string>& labels) {
 }
 
 std::string described(const Json& data, const char* what, const std::string& labels, const std::string& images,
-                      const std::string& split, std::vector<std::string>& notes) {
+                      const std::string& split, std::vector<std::string>& notes, std::set<std::string>& pictures) {
   ReadOptions options;
   options.format = data["format"].get<std::string>();
   options.class_names = data["class_names"].get<std::string>();
@@ -48,6 +49,7 @@ std::string described(const Json& data, const char* what, const std::string& lab
   options.split = split;
   options.notes = &notes;
   const CrowdData crowd = read_crowd(path_list(labels), options);
+  for (const ImageRecord& image : crowd.images) pictures.insert(image.file.empty() ? image.id.text : image.file);
   std::string out = std::string(what) + ": " + (split.empty() ? "" : "the split " + split + ", ") +
                     counted(crowd.images.size(), "image") + ", " +
                     counted(crowd.annotations.size() + crowd.truth.size(), "box", "boxes") + ", " +
@@ -109,11 +111,19 @@ std::vector<std::string> describe_data(const Json& config) {
   std::vector<std::string> out, notes;
   const auto text = [&](const char* key) { return data[key].get<std::string>(); };
   if (!is_set(data, "labels")) return out;
-  out.push_back(described(data, "train", text("labels"), text("images"), text("split"), notes));
+  std::set<std::string> trained, evaluated;
+  out.push_back(described(data, "train", text("labels"), text("images"), text("split"), notes, trained));
   if (is_set(data, "val_labels")) {
     out.push_back(described(data, "val", text("val_labels"),
-                            is_set(data, "val_images") ? text("val_images") : text("images"), text("val_split"),
-                            notes));
+                            is_set(data, "val_images") ? text("val_images") : text("images"), text("val_split"), notes,
+                            evaluated));
+    const auto both = std::count_if(evaluated.begin(), evaluated.end(),
+                                    [&](const std::string& picture) { return trained.count(picture) > 0; });
+    if (both > 0) {
+      notes.push_back(counted(static_cast<std::size_t>(both), "image") +
+                      " of what is evaluated has the name of one that is trained on; figures on known images say "
+                      "little");
+    }
   }
   for (const std::string& note : notes) out.push_back("note: " + note);
   return out;

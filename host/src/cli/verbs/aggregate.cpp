@@ -291,6 +291,9 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
   for (const std::string& file : files_of(reading)) inputs.push_back(file);
   check_outputs(inputs, {flags.output, flags.annotators});
   keep_others_files({flags.output, flags.annotators}, flags.force);
+  if (flags.output.empty() && flags.consensus.format != ConsensusOptions().format) {
+    throw UserError(ExitCode::usage, "--output-format " + flags.consensus.format + " writes nothing without --output");
+  }
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
   const auto options = option_map(flags.options);
   if (flags.method == "all") {

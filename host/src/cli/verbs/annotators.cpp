@@ -71,15 +71,20 @@ void write_scorecards(const Flags& flags, const AnnotatorPosteriors& all) {
   for (const std::string& name : cards.file_names()) {
     files.push_back((std::filesystem::path(flags.scorecards) / name).string());
   }
+  files.push_back((std::filesystem::path(flags.scorecards) / "index.html").string());
   std::vector<std::string> inputs = flags.files;
   inputs.insert(inputs.end(), flags.labels.begin(), flags.labels.end());
   inputs.insert(inputs.end(), flags.consensus.begin(), flags.consensus.end());
   check_output_folder(flags.scorecards);
+  if (std::filesystem::exists(flags.scorecards) && !std::filesystem::is_directory(flags.scorecards)) {
+    throw UserError(ExitCode::usage, "--scorecard: expected a folder, found the file " + flags.scorecards);
+  }
   std::filesystem::create_directories(flags.scorecards);
   check_outputs(inputs, files, is_scorecard);
   keep_others_files(files, flags.force, is_scorecard);
   for (std::size_t k = 0; k < cards.size(); ++k) write_file_atomically(files[k], cards.page(k));
-  std::cerr << "wrote " << counted(files.size(), "scorecard") << " to " << flags.scorecards << "\n";
+  write_file_atomically(files.back(), cards.index());
+  std::cerr << "wrote " << counted(cards.size(), "scorecard") << " to " << flags.scorecards << "\n";
 }
 
 int annotators(const Flags& flags) {
@@ -94,7 +99,7 @@ int annotators(const Flags& flags) {
     std::cerr << "wrote " << flags.merged << "\n";
   }
   if (!flags.scorecards.empty()) write_scorecards(flags, all);
-  std::cout << "profile " << all.profile << ", " << all.classes.size() << " classes\n";
+  std::cout << "profile " << all.profile << ", " << counted(all.classes.size(), "class", "classes") << "\n";
   print_annotators(std::cout, all, flags.ends);
   return 0;
 }

@@ -27,9 +27,11 @@ int convert(std::vector<std::string> paths, const std::string& to, bool force, c
   const CrowdData data = read_crowd(paths, reading, &read);
   print_notes(reading);
   const WriteReport written = write_crowd(data, target, to);
-  std::cout << "read " << data.images.size() << " images, " << data.annotations.size() << " annotations of "
-            << data.annotators.size() << " annotators, " << data.assignments.size() << " assignments, "
-            << data.truth.size() << " true boxes (" << read.format << ")\nwrote " << target << "\n";
+  std::cout << "read " << counted(data.images.size(), "image") << ", " << counted(data.annotations.size(), "annotation")
+            << " of " << counted(data.annotators.size(), "annotator") << ", "
+            << counted(data.assignments.size(), "assignment") << ", "
+            << counted(data.truth.size(), "true box", "true boxes") << " (" << read.format << ")\nwrote " << target
+            << "\n";
   if (!written.losses.empty()) std::cerr << "warning: the written format cannot hold\n" << written.text();
   return 0;
 }
@@ -46,7 +48,7 @@ int tell_losses(const std::vector<std::string>& paths, const ReadOptions& readin
       std::cout << " nothing is lost\n";
     } else {
       std::cout << "\n";
-      for (const Loss& loss : row.losses) std::cout << "  " << loss.count << " " << loss.what << "\n";
+      for (const Loss& loss : row.losses) std::cout << "  " << loss.text() << "\n";
     }
   }
   return 0;

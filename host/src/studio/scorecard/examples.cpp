@@ -33,13 +33,15 @@ void add_clearest(std::vector<Example>& to, const std::vector<Example>& of_image
 void compare(const ReportData& data, const Seen& seen, Examples& out) {
   const CrowdData& crowd = data.crowd;
   const Targets& t = data.methods.front().targets;
-  std::vector<Example> missed, extra, confused;
+  std::vector<Example> missed, loose, placed, extra, confused;
   for (std::size_t n = t.begin[seen.image]; n < t.begin[seen.image + 1]; ++n) {
     const double sure = sureness(t, n);
     if (sure < kSure) continue;
     double nearest = 0;
     for (const std::size_t a : seen.own) nearest = std::max(nearest, iou(crowd.annotations[a].box, t.box[n]));
     if (nearest < kApart) missed.push_back({seen.image, t.box[n], -1, t.label(n), sure});
+    if (nearest >= kApart && nearest < kSame) loose.push_back({seen.image, t.box[n], -1, t.label(n), sure, nearest});
+    if (nearest >= kSame) placed.push_back({seen.image, t.box[n], -1, t.label(n), 1 - nearest, nearest});
   }
   for (const std::size_t a : seen.own) {
     const Annotation& drawn = crowd.annotations[a];
@@ -59,6 +61,8 @@ void compare(const ReportData& data, const Seen& seen, Examples& out) {
     }
   }
   add_clearest(out.missed, missed);
+  add_clearest(out.loose, loose);
+  add_clearest(out.drawn, placed);
   add_clearest(out.extra, extra);
   add_clearest(out.confused, confused);
 }
@@ -81,7 +85,8 @@ Examples examples_of(const ReportData& data, std::size_t k, std::size_t most) {
     }
     compare(data, seen, out);
   }
-  for (std::vector<Example>* list : {&out.missed, &out.extra, &out.confused}) keep_clearest(*list, most);
+  for (std::vector<Example>* list : {&out.missed, &out.loose, &out.drawn, &out.extra, &out.confused})
+    keep_clearest(*list, most);
   return out;
 }
 

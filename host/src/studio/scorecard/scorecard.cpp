@@ -28,6 +28,11 @@ std::string number(double value, int decimals) {
   return in_column(value, decimals);
 }
 
+/// "w12" of "w12.html".
+std::string file_stem_of(const std::string& file) {
+  return file.substr(0, file.rfind('.'));
+}
+
 /// "97 %"; what is surer than that can be told is "over 99 %".
 std::string sure_text(double sure) {
   return sure > 0.99 ? "over 99 % sure" : number(std::floor(sure * 100), 0) + " % sure";
@@ -43,16 +48,13 @@ std::string card(const std::string& html, const std::string& words) {
   return "<div class=\"card\">" + html + "<p class=\"note\">" + words + "</p></div>";
 }
 
-/// The place of an example with room around it, inside of the image where its size is known. Without pictures the whole
-/// image: an empty cut-out would not tell where it lies.
+/// The place of an example with room around it, inside of the image where its size is known. Without pictures there is
+/// more room, so that other boxes tell where it lies.
 View view_around(const ReportData& data, const Example& example) {
   const ImageRecord& image = data.crowd.images[example.image];
-  if (!data.pictures && image.width > 0) {
-    const double width = image.width, height = image.height;
-    return {{0, 0, width, height}, width, height, 4};
-  }
   const Box& b = example.box;
-  const double room = std::max({1.2 * b.width(), 1.2 * b.height(), 20.0});
+  const double times = data.pictures ? 1.2 : 3;
+  const double room = std::max({times * b.width(), times * b.height(), 20.0});
   Box region{b.x1 - room, b.y1 - room, b.x2 + room, b.y2 + room};
   if (image.width > 0) {
     const double width = image.width, height = image.height;
@@ -93,7 +95,8 @@ class ExampleCards {
     const View view = view_around(data_, example);
     const std::string id = "pic" + std::to_string(next_++);
     const std::string stored = stored_picture(data_.pictures.get(), example.image, view, id);
-    Panel out(example.drawn_class < 0   ? "not drawn"
+    Panel out(example.overlap >= 0      ? "where you draw"
+              : example.drawn_class < 0 ? "not drawn"
               : example.class_found < 0 ? "nothing found"
                                         : "another class",
               "An example on " + image_name(example), view, stored.empty() ? "" : "<use href=\"#" + id + "\"/>");
@@ -225,7 +228,7 @@ std::string Scorecards::mean_text(const CrowdMean& mean, double scale, int decim
 }
 
 std::vector<std::string> Scorecards::file_names() const {
-  std::set<std::string> taken;
+  std::set<std::string> taken = {"index"};
   std::vector<std::string> out;
   for (std::size_t k = 0; k < size(); ++k) {
     const AnnotatorEvidence& who = data_.posteriors->annotators[k];
@@ -256,7 +259,7 @@ std::string Scorecards::in_short(std::size_t k) const {
     rows += "<td class=\"n\">" + mean_text(mean, scale, decimals, unit) + "</td></tr>";
   };
   if (p.has_existence) {
-    row("of 10 objects you draw", recall_figure(p, k), recall_, 10, 1, "");
+    row("of 10 objects you draw in place", recall_figure(p, k), recall_, 10, 1, "");
     row("boxes in 10 images where nothing is", spurious_figure(p, k), spurious_, 10, 1, "");
   }
   if (p.classes.size() > 1) row("of 10 objects you name right", accuracy_figure(p, k), accuracy_, 10, 1, "");
@@ -269,12 +272,13 @@ std::string Scorecards::in_short(std::size_t k) const {
          rows + "</tbody></table></div>";
 }
 
-std::string Scorecards::missed_part(std::size_t k, const std::string& missed, const std::string& extra) const {
+std::string Scorecards::missed_part(std::size_t k, const std::string& missed, const std::string& loose,
+                                    const std::string& extra) const {
   const AnnotatorPosteriors& p = *data_.posteriors;
   std::string out = "<section><h2>What you miss, and what you add</h2>";
   if (!p.has_existence) {
     return out + "<p>The method behind these figures (" + escape_html(p.profile) +
-           ") does not tell who misses what.</p>" + missed + extra + "</section>";
+           ") does not tell who misses what.</p>" + missed + loose + extra + "</section>";
   }
   const Figure recall = recall_figure(p, k), spurious = spurious_figure(p, k);
   if (recall.determined) {
@@ -286,10 +290,10 @@ std::string Scorecards::missed_part(std::size_t k, const std::string& missed, co
                         : " That cannot be told from the crowd’s mean of ";
       out += number(recall_.mean * 10, 1) + ".";
     }
-    const double loose = std::round(p.annotators[k].loose);
-    if (loose >= 1) {
-      out += " About " + number(loose, 0) + (loose < 1.5 ? " object counts" : " objects count") +
-             " as missed although you drew " + (loose < 1.5 ? "it" : "them") +
+    const double apart = std::round(p.annotators[k].loose);
+    if (apart >= 1) {
+      out += " About " + number(apart, 0) + (apart < 1.5 ? " object counts" : " objects count") +
+             " as missed although you drew " + (apart < 1.5 ? "it" : "them") +
              ": the box hardly overlaps what your colleagues drew.";
     }
     out += "</p>";
@@ -299,6 +303,7 @@ std::string Scorecards::missed_part(std::size_t k, const std::string& missed, co
         "was nobody to compare you with.</p>";
   }
   out += missed.empty() ? "" : "<h3>Objects you did not draw</h3>" + missed;
+  out += loose.empty() ? "" : "<h3>Objects you drew out of place</h3>" + loose;
   if (spurious.determined) {
     out += "<p>In 10 images you draw about " + with_range(spurious, 10, 1) +
            " boxes where your colleagues together find nothing.";
@@ -338,7 +343,7 @@ std::string Scorecards::confused_part(std::size_t k, const std::string& examples
   return out + "</tbody></table></div>" + examples + "</section>";
 }
 
-std::string Scorecards::boxes_part(std::size_t k) const {
+std::string Scorecards::boxes_part(std::size_t k, const std::string& examples) const {
   const AnnotatorPosteriors& p = *data_.posteriors;
   if (!learner_traits(p.profile).knows_boxes) return "";
   std::string out = "<section><h2>Where you draw</h2>";
@@ -388,7 +393,7 @@ std::string Scorecards::boxes_part(std::size_t k) const {
   return out +
          "<div class=\"card\"><table><thead><tr><th scope=\"col\">side</th><th scope=\"col\" class=\"n\">you</th><th "
          "scope=\"col\" class=\"n\">range</th><th scope=\"col\"></th></tr></thead><tbody>" +
-         rows + "</tbody></table></div></div></section>";
+         rows + "</tbody></table></div></div>" + examples + "</section>";
 }
 
 std::string Scorecards::page(std::size_t k) const {
@@ -410,12 +415,18 @@ std::string Scorecards::page(std::size_t k) const {
     return "You: “" + name_of(x.drawn_class) + "”; all together: “" + name_of(x.class_found) + "” (" +
            sure_text(x.sure) + ").";
   });
+  const auto apart = [&](const Example& x) {
+    return (classes ? name_of(x.class_found) : std::string("object")) + "; " + number(std::round(100 * x.overlap), 0) +
+           " % of your box and of all together’s are the same place.";
+  };
+  const std::string loose = cards.html(examples.loose, apart);
+  const std::string drawn = cards.html(examples.drawn, apart);
   const std::string who = settings_.names ? isolated(annotator_name(e)) : "";
   const auto tile = [](double n, const std::string& name) {
     return "<div><b>" + number(std::round(n), 0) + "</b><span>" + name + "</span></div>";
   };
   std::string legend;
-  if (!(missed + extra + confused).empty()) {
+  if (!(missed + extra + confused + loose + drawn).empty()) {
     legend =
         "<p class=\"legend\">In the pictures: <span><svg class=\"key\" aria-hidden=\"true\" viewBox=\"0 0 24 12\">"
         "<path class=\"own\" d=\"M0 6H24\"/></svg>your boxes</span> <span><svg class=\"key\" aria-hidden=\"true\" "
@@ -439,11 +450,34 @@ std::string Scorecards::page(std::size_t k) const {
          "known.</p><div class=\"tiles\">" +
          tile(e.images, "images you saw") + tile(e.annotations, "boxes you drew") +
          tile(static_cast<double>(size()), size() == 1 ? "person in this crowd" : "people in this crowd") + "</div>" +
-         in_short(k) + legend + missed_part(k, missed, extra) + confused_part(k, confused) + boxes_part(k) +
+         in_short(k) + legend + missed_part(k, missed, loose, extra) + confused_part(k, confused) +
+         boxes_part(k, drawn) +
          "<p class=\"note\">Of your colleagues this page holds means alone, over all whose labels tell, and none where "
          "these are fewer than " +
          std::to_string(kFewestPeople) + ". Learnt without the truth (profile " + escape_html(p.profile) +
          ").</p></body></html>\n";
+}
+
+std::string Scorecards::index() const {
+  const std::vector<std::string> files = file_names();
+  std::string rows;
+  for (std::size_t k = 0; k < size(); ++k) {
+    const AnnotatorEvidence& e = data_.posteriors->annotators[k];
+    const std::string name = settings_.names ? isolated(annotator_name(e)) : escape_html(file_stem_of(files[k]));
+    rows += "<tr><td><a href=\"" + escape_html(files[k]) + "\">" + name + "</a></td><td class=\"n\">" +
+            number(static_cast<double>(e.images), 0) + "</td><td class=\"n\">" +
+            number(static_cast<double>(e.annotations), 0) + "</td></tr>";
+  }
+  return scorecard_head() +
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Scorecards</title><style>" +
+         std::string(kReportStyle) +
+         "</style></head>\n<body><header><h1>Scorecards</h1></header><p>A page for each person in this crowd. This "
+         "list "
+         "is for whoever hands them out.</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\">page</th><th "
+         "scope=\"col\" class=\"n\">images seen</th><th scope=\"col\" class=\"n\">boxes drawn</th></tr></thead>"
+         "<tbody>" +
+         rows + "</tbody></table></div></body></html>\n";
 }
 
 std::string scorecard_head() {

@@ -24,6 +24,8 @@ class Scorecards {
   [[nodiscard]] std::size_t size() const { return data_.posteriors->annotators.size(); }
   /// A self-contained HTML page in the report's style, without a script.
   [[nodiscard]] std::string page(std::size_t k) const;
+  /// "index.html": links to all pages. Nothing of what the pages say.
+  [[nodiscard]] std::string index() const;
   /// "w12.html": after the name (the id where names are left out) where that can be a file's name, else after the
   /// number. Different for each annotator.
   [[nodiscard]] std::vector<std::string> file_names() const;
@@ -37,9 +39,10 @@ class Scorecards {
   [[nodiscard]] CrowdMean mean_of(Figure (*figure)(const AnnotatorPosteriors&, std::size_t)) const;
   [[nodiscard]] std::string mean_text(const CrowdMean& mean, double scale, int decimals, const char* unit) const;
   [[nodiscard]] std::string in_short(std::size_t k) const;
-  [[nodiscard]] std::string missed_part(std::size_t k, const std::string& missed, const std::string& extra) const;
+  [[nodiscard]] std::string missed_part(std::size_t k, const std::string& missed, const std::string& loose,
+                                        const std::string& extra) const;
   [[nodiscard]] std::string confused_part(std::size_t k, const std::string& examples) const;
-  [[nodiscard]] std::string boxes_part(std::size_t k) const;
+  [[nodiscard]] std::string boxes_part(std::size_t k, const std::string& examples) const;
 
   const ReportData& data_;
   ScorecardSettings settings_;
