@@ -362,6 +362,9 @@ TEST(Refusals, AZipFileInAZipFileIsTold) {
   const std::string outer =
       make_zip(folder / "outer.zip", {{"a.json", coco("a.jpg")}, {"inner.zip", read_file(inner)}});
   EXPECT_TRUE(read({outer}).notes_have("inner.zip: a zip file inside of a zip file is not read; unpack it first"));
+  const std::string alone = make_zip(folder / "alone.zip", {{"inner.zip", read_file(inner)}});
+  EXPECT_NE(error_of([&] { (void)read({alone}); }).find("a zip file inside of a zip file: unpack the outer one"),
+            std::string::npos);
 }
 
 TEST(Messages, CountOneThingInTheSingular) {
