@@ -286,6 +286,9 @@ std::string hint_for_folder(const std::string& path) {
   for (const std::string& file :
        files_below(path, {".json", ".xml", ".csv", ".txt", ".manifest", ".tfrecord", ".record", ".zip"})) {
     if (++looked > 20) break;
+    if (ends_with(lower_case(file), ".zip") && ends_with(lower_case(path), ".zip")) {
+      return "\n  it holds " + printable(file) + ", a zip file inside of a zip file: unpack the outer one";
+    }
     if (const CrowdFormat* format = detected_crowd_format(file)) {
       return "\n  it holds " + printable(file) + ", which is of the format " + in_quotes(format->name) +
              "; name such files one by one";

@@ -101,7 +101,7 @@ class Checker {
     if (data_.annotation_begin[i] == data_.annotation_begin[i + 1]) {
       report(ProblemKind::image_without_annotations, &ReadReport::image_place, i, [&] {
         return image_name(i) + " has no annotations (" +
-               std::to_string(data_.assignment_begin[i + 1] - data_.assignment_begin[i]) + " annotators saw it)";
+               counted(data_.assignment_begin[i + 1] - data_.assignment_begin[i], "annotator") + " saw it)";
       });
     }
     for (std::size_t n = data_.annotation_begin[i]; sized && n < data_.annotation_begin[i + 1]; ++n) {

@@ -1,43 +1,12 @@
 // Exports as people and programs really make them, which were refused or misread without a word.
-#include <nlohmann/json.hpp>
-
-#include "bdc/base/text.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/consensus.h"
 #include "bdc/crowd/validate.h"
-#include "bdc_core/crowd/io_support.h"
 #include "bdc_core/crowd/make_zip.h"
+#include "bdc_core/crowd/read_with_notes.h"
 
 namespace bdc::test {
 namespace {
-
-using Names = std::vector<std::string>;
-
-struct Read {
-  CrowdData data;
-  std::vector<std::string> notes;
-
-  [[nodiscard]] bool notes_have(const std::string& part) const {
-    for (const std::string& note : notes) {
-      if (note.find(part) != std::string::npos) return true;
-    }
-    return false;
-  }
-  [[nodiscard]] std::string all_notes() const { return join(notes, "\n"); }
-};
-
-Read read(const std::vector<std::string>& paths, ReadOptions options = {}) {
-  Read out;
-  options.notes = &out.notes;
-  out.data = read_crowd(paths, options);
-  return out;
-}
-
-Names annotators_of(const CrowdData& data) {
-  Names out;
-  for (const AnnotatorRecord& annotator : data.annotators) out.push_back(annotator.id.text);
-  return out;
-}
 
 Names images_of(const CrowdData& data) {
   Names out;
@@ -393,6 +362,9 @@ TEST(Refusals, AZipFileInAZipFileIsTold) {
   const std::string outer =
       make_zip(folder / "outer.zip", {{"a.json", coco("a.jpg")}, {"inner.zip", read_file(inner)}});
   EXPECT_TRUE(read({outer}).notes_have("inner.zip: a zip file inside of a zip file is not read; unpack it first"));
+  const std::string alone = make_zip(folder / "alone.zip", {{"inner.zip", read_file(inner)}});
+  EXPECT_NE(error_of([&] { (void)read({alone}); }).find("a zip file inside of a zip file: unpack the outer one"),
+            std::string::npos);
 }
 
 TEST(Messages, CountOneThingInTheSingular) {

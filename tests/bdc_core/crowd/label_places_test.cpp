@@ -3,13 +3,12 @@
 
 #include <filesystem>
 
-#include "bdc_core/crowd/io_support.h"
 #include "bdc_core/crowd/make_zip.h"
+#include "bdc_core/crowd/read_with_notes.h"
 
 namespace bdc::test {
 namespace {
 
-using Names = std::vector<std::string>;
 using Files = std::vector<std::pair<std::string, std::string>>;
 
 std::string coco(const std::string& image) {
@@ -23,12 +22,6 @@ const std::string kVia =
     "filename,file_size,file_attributes,region_count,region_id,region_shape_attributes,"
     "region_attributes\na.jpg,9,\"{}\",1,0,\"{\"\"name\"\":\"\"rect\"\",\"\"x\"\":1,\"\"y\"\":1,"
     "\"\"width\"\":5,\"\"height\"\":5}\",\"{\"\"type\"\":\"\"car\"\"}\"\n";
-
-Names annotators_of(const CrowdData& data) {
-  Names out;
-  for (const AnnotatorRecord& annotator : data.annotators) out.push_back(annotator.id.text);
-  return out;
-}
 
 /// The same files in a zip file and in a folder.
 std::vector<std::string> both(const TemporaryFolder& folder, const std::string& name, const Files& files) {

@@ -1,5 +1,5 @@
 // Labels of several annotators in several files: who drew, which images and classes are the same.
-#include "bdc_core/crowd/io_support.h"
+#include "bdc_core/crowd/read_with_notes.h"
 
 namespace bdc::test {
 namespace {
@@ -19,33 +19,6 @@ const std::string kCvat =
 const std::string kVoc =
     "<annotation><filename>a.jpg</filename><size><width>90</width><height>80</height></size><object><name>car</name>"
     "<bndbox><xmin>0</xmin><ymin>0</ymin><xmax>5</xmax><ymax>5</ymax></bndbox></object></annotation>";
-
-std::vector<std::string> annotators_of(const CrowdData& data) {
-  std::vector<std::string> out;
-  for (const AnnotatorRecord& annotator : data.annotators) out.push_back(annotator.id.text);
-  return out;
-}
-
-struct Read {
-  CrowdData data;
-  std::vector<std::string> notes;
-
-  [[nodiscard]] bool notes_have(const std::string& part) const {
-    for (const std::string& note : notes) {
-      if (note.find(part) != std::string::npos) return true;
-    }
-    return false;
-  }
-};
-
-Read read(const std::vector<std::string>& paths, ReadOptions options = {}) {
-  Read out;
-  options.notes = &out.notes;
-  out.data = read_crowd(paths, options);
-  return out;
-}
-
-using Names = std::vector<std::string>;
 
 TEST(SeveralFiles, FilesOfOneNameAreToldApartByTheirFolders) {
   const TemporaryFolder folder;

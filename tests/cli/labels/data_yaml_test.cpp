@@ -1,6 +1,8 @@
 // --data with the layouts of YOLO's descendants: which pictures, splits and annotators are taken, and what is refused.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "support/run_program.h"
 
 namespace {
@@ -46,6 +48,36 @@ TEST_F(DataYaml, RoboflowsFoldersAreSplitsAndItsLeadingDotsAreDropped) {
     EXPECT_TRUE(has(outcome.out, "val: the split val, 1 image, 1 box")) << outcome.out << outcome.err;
   }
   EXPECT_TRUE(has(dry_run({"set/data.yaml"}).out, "\"../train/images\" is taken to be set/train/images"));
+}
+
+TEST_F(DataYaml, SplitsBelowAnnotatorsAndDataSetsAreTrainedOnAndEvaluatedOn) {
+  for (const char* split : {"train", "valid", "test"}) {
+    const std::string name = std::string("p") + split;
+    for (const char* above : {"l2/ann/", "l2/bob/", "par/proj/"}) add(above + std::string(split) + "/images", name);
+    add(std::string("u/coco8/images/") + split, name);
+    folder.write("rc/" + std::string(split) + "/" + name + ".png", read_file(kPicture));
+    folder.write("rc/" + std::string(split) + "/_annotations.coco.json",
+                 R"({"images": [{"id": 1, "file_name": ")" + name +
+                     R"(.png", "width": 12, "height": 7}], "categories": [{"id": 1, "name": "car"}],
+                     "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 3, 3]}]})");
+  }
+  for (const auto& [data, who] :
+       {std::pair{"l2", "2 annotators: ann (1 image), bob (1 image)"}, std::pair{"par", "1 annotator: proj (1 image)"},
+        std::pair{"u", "1 annotator: coco8 (1 image)"}, std::pair{"rc", "1 annotator: rc (1 image)"}}) {
+    const auto outcome = dry_run({data});
+    const std::string boxes = std::string(data) == "l2" ? "2 boxes" : "1 box";
+    EXPECT_TRUE(has(outcome.out, "train: the split train, 1 image, " + boxes + ", 1 class; " + who))
+        << data << outcome.out << outcome.err;
+    EXPECT_TRUE(has(outcome.out, "val: the split val, 1 image, " + boxes)) << data << outcome.out << outcome.err;
+  }
+}
+
+TEST_F(DataYaml, ImagesOfBothTrainAndValAreTold) {
+  add("set/images", "a");
+  const auto outcome = run_host(
+      {"train", "--plugin", "minimal", "--dry-run", "--data", "set", "--set", "data.val_labels=set"}, folder.path());
+  EXPECT_TRUE(has(outcome.out, "1 image of what is evaluated has the name of one that is trained on"))
+      << outcome.out << outcome.err;
 }
 
 TEST_F(DataYaml, UltralyticsPathListFilesAndNamesByNumber) {

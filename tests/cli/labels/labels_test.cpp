@@ -478,6 +478,7 @@ TEST_F(Labels, ScorecardsTellEachAnnotatorOfTheirOwnBoxesAlone) {
       << "an example of where ann draws";
   EXPECT_EQ(ann.find("viewBox=\"0 0 2000 1000\""), std::string::npos)
       << "cut out around the object, not the whole image";
+  EXPECT_NE(ann.find("where you draw", drawn), std::string::npos);
   const std::string index = read_file(folder.path() / "cards/index.html");
   for (const char* who : {"ann", "bob", "eve"}) {
     EXPECT_NE(index.find("<a href=\"" + std::string(who) + ".html\"><bdi>" + who), std::string::npos) << index;

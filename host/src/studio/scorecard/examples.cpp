@@ -9,7 +9,6 @@ namespace bdc::host {
 namespace {
 
 constexpr double kSure = 0.6;    // from here on an object counts as one
-constexpr double kSame = 0.4;    // IoU of two boxes of one object
 constexpr double kApart = 0.05;  // below this IoU two boxes have nothing to do with each other
 
 /// What of an image is about one annotator.
@@ -40,8 +39,9 @@ void compare(const ReportData& data, const Seen& seen, Examples& out) {
     double nearest = 0;
     for (const std::size_t a : seen.own) nearest = std::max(nearest, iou(crowd.annotations[a].box, t.box[n]));
     if (nearest < kApart) missed.push_back({seen.image, t.box[n], -1, t.label(n), sure});
-    if (nearest >= kApart && nearest < kSame) loose.push_back({seen.image, t.box[n], -1, t.label(n), sure, nearest});
-    if (nearest >= kSame) placed.push_back({seen.image, t.box[n], -1, t.label(n), 1 - nearest, nearest});
+    if (nearest >= kApart && nearest < kSameObject)
+      loose.push_back({seen.image, t.box[n], -1, t.label(n), sure, nearest});
+    if (nearest >= kSameObject) placed.push_back({seen.image, t.box[n], -1, t.label(n), 1 - nearest, nearest});
   }
   for (const std::size_t a : seen.own) {
     const Annotation& drawn = crowd.annotations[a];
@@ -53,7 +53,7 @@ void compare(const ReportData& data, const Seen& seen, Examples& out) {
       if (overlap > best) best = overlap, object = n;
     }
     if (doubt >= kSure) extra.push_back({seen.image, drawn.box, drawn.label, -1, doubt});
-    if (best < kSame || sureness(t, object) < kSure) continue;
+    if (best < kSameObject || sureness(t, object) < kSure) continue;
     const std::int32_t label = t.label(object);
     const double class_sure = t.class_prob(object, static_cast<std::size_t>(label));
     if (label != drawn.label && class_sure >= kSure) {

@@ -8,6 +8,8 @@
 
 namespace bdc::host {
 
+inline constexpr double kSameObject = 0.4;  ///< from this IoU on, two boxes are of one object
+
 /// A place in an image that shows what an annotator does.
 struct Example {
   std::size_t image = 0;

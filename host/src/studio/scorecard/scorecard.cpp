@@ -53,7 +53,7 @@ std::string card(const std::string& html, const std::string& words) {
 View view_around(const ReportData& data, const Example& example) {
   const ImageRecord& image = data.crowd.images[example.image];
   const Box& b = example.box;
-  const double times = data.pictures ? 1.2 : 3;
+  const double times = data.pictures ? 1.2 : 1.8;
   const double room = std::max({times * b.width(), times * b.height(), 20.0});
   Box region{b.x1 - room, b.y1 - room, b.x2 + room, b.y2 + room};
   if (image.width > 0) {
@@ -95,10 +95,11 @@ class ExampleCards {
     const View view = view_around(data_, example);
     const std::string id = "pic" + std::to_string(next_++);
     const std::string stored = stored_picture(data_.pictures.get(), example.image, view, id);
-    Panel out(example.overlap >= 0      ? "where you draw"
-              : example.drawn_class < 0 ? "not drawn"
-              : example.class_found < 0 ? "nothing found"
-                                        : "another class",
+    Panel out(example.overlap >= kSameObject ? "where you draw"
+              : example.overlap >= 0         ? "out of place"
+              : example.drawn_class < 0      ? "not drawn"
+              : example.class_found < 0      ? "nothing found"
+                                             : "another class",
               "An example on " + image_name(example), view, stored.empty() ? "" : "<use href=\"#" + id + "\"/>");
     const bool not_drawn = example.drawn_class < 0;
     const std::string label = class_name(not_drawn ? example.class_found : example.drawn_class);
@@ -107,7 +108,8 @@ class ExampleCards {
     for (std::size_t n = crowd.annotation_begin[example.image]; n < crowd.annotation_begin[example.image + 1]; ++n) {
       const Annotation& a = crowd.annotations[n];
       if (static_cast<std::size_t>(a.annotator) != k_) continue;
-      out.box(a.box, std::string(kYoursWith) + kPale, "yours: " + class_name(a.label));
+      out.box(a.box, std::string(kYoursWith) + (example.overlap >= 0 ? "stroke-width:2.4px\"" : kPale),
+              "yours: " + class_name(a.label));
     }
     const Targets& t = data_.methods.front().targets;
     for (std::size_t n = t.begin[example.image]; n < t.begin[example.image + 1]; ++n) {
@@ -474,10 +476,10 @@ std::string Scorecards::index() const {
          std::string(kReportStyle) +
          "</style></head>\n<body><header><h1>Scorecards</h1></header><p>A page for each person in this crowd. This "
          "list "
-         "is for whoever hands them out.</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\">page</th><th "
+         "is for whoever hands them out.</p><table><thead><tr><th scope=\"col\">page</th><th "
          "scope=\"col\" class=\"n\">images seen</th><th scope=\"col\" class=\"n\">boxes drawn</th></tr></thead>"
          "<tbody>" +
-         rows + "</tbody></table></div></body></html>\n";
+         rows + "</tbody></table></body></html>\n";
 }
 
 std::string scorecard_head() {
