@@ -117,10 +117,10 @@ TEST(UserLabels, ValidateTellsOfImagesOfOneFileAndClassesOfOneName) {
   user.folder.write("labels.json", user.labels.dump());
   const auto checked = run_host({"validate", "labels.json"}, user.folder.path());
   EXPECT_EQ(checked.exit_code, 0) << checked.err;
-  EXPECT_TRUE(has(checked.out, "warning: 1 images with the file of another image [duplicate_image_file]\n"))
+  EXPECT_TRUE(has(checked.out, "warning: 1 image with the file of another image [duplicate_image_file]\n"))
       << checked.out;
   EXPECT_TRUE(has(checked.out, "image 8 (1.pgm) has the file of image 1")) << checked.out;
-  EXPECT_TRUE(has(checked.out, "warning: 1 classes with the name of another class [duplicate_class_name]\n"))
+  EXPECT_TRUE(has(checked.out, "warning: 1 class with the name of another class [duplicate_class_name]\n"))
       << checked.out;
   EXPECT_TRUE(has(checked.out, "class 2 has the name \"thing\" of class 1")) << checked.out;
 }

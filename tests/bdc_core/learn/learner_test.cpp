@@ -92,7 +92,7 @@ class Counting final : public Learner {
   }
   [[nodiscard]] std::optional<bdc::AnnotatorPosteriors> posteriors() const override {
     bdc::AnnotatorPosteriors out;
-    out.profile = "counting";
+    out.profile = "a_new_one";
     for (const double n : learnt_) out.annotators.emplace_back().found = n;
     return out;
   }
