@@ -300,7 +300,8 @@ std::string hint_for_folder(const std::string& path) {
   return {};
 }
 
-const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
+/// known_format: what was detected of the path before; null when nothing was, or nobody looked.
+const CrowdFormat& detect(const std::string& path, const ReadOptions& options, const CrowdFormat* known_format) {
   std::string known;
   for (const CrowdFormat& format : all_crowd_formats()) known += (known.empty() ? "" : ", ") + std::string(format.name);
   if (!is_folder(path) && !is_regular_file(path)) {
@@ -312,7 +313,7 @@ const CrowdFormat& detect(const std::string& path, const ReadOptions& options) {
     const CrowdFormat* format = detected_crowd_format(path);
     return format != nullptr && format->takes_columns ? *format : crowd_format("csv");
   }
-  if (const CrowdFormat* format = detected_crowd_format(path)) {
+  if (const CrowdFormat* format = known_format != nullptr ? known_format : detected_crowd_format(path)) {
     require_nothing_else(path, *format);
     return *format;
   }
@@ -440,12 +441,15 @@ CrowdData read_crowd(const std::vector<std::string>& given, const ReadOptions& o
   if (given.empty()) throw DataError("expected at least one file or folder to read, found none");
   for (const std::string& path : given) require_exists(path);
   std::vector<std::string> paths, path_splits;
+  const CrowdFormat* first_format = nullptr;
   for (const std::string& path : given) {
-    LabelPlaces places = label_places(path, options);
+    const LabelPlaces places = label_places(path, options);
+    if (paths.empty()) first_format = places.whole;
     paths.insert(paths.end(), places.paths.begin(), places.paths.end());
     path_splits.insert(path_splits.end(), places.splits.begin(), places.splits.end());
   }
-  const CrowdFormat& format = options.format.empty() ? detect(paths.front(), options) : crowd_format(options.format);
+  const CrowdFormat& format =
+      options.format.empty() ? detect(paths.front(), options, first_format) : crowd_format(options.format);
   if (options.format.empty() && paths.size() > 1) require_one_format(paths, format);
   ProblemLog strict(ProblemLog::Mode::strict);
   ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;

@@ -23,11 +23,11 @@ bool is_wanted(const std::string& file, const ReadOptions& options) {
   return options.format.empty() || options.format == name || (options.format == "coco" && name == "crowd");
 }
 
-/// Whether the folder is labels as a whole.
-bool is_whole(const std::string& folder, const ReadOptions& options) {
-  if (options.format.empty()) return detected_crowd_format(folder) != nullptr;
+/// The format of a folder that is labels as a whole; null when it is not.
+const CrowdFormat* format_of_whole(const std::string& folder, const ReadOptions& options) {
+  if (options.format.empty()) return detected_crowd_format(folder);
   const CrowdFormat& format = crowd_format(options.format);
-  return format.detect != nullptr && format.detect(folder);
+  return format.detect != nullptr && format.detect(folder) ? &format : nullptr;
 }
 
 }  // namespace
@@ -39,12 +39,14 @@ LabelPlaces label_places(const std::string& path, const ReadOptions& options) {
       options.notes->push_back(printable(inner) + ": a zip file inside of a zip file is not read; unpack it first");
     }
   }
-  if (is_folder(path) && !is_whole(path, options)) {
+  const bool folder = is_folder(path);
+  const CrowdFormat* whole = folder ? format_of_whole(path, options) : nullptr;
+  if (folder && whole == nullptr) {
     for (const std::string& file : files_below(path, {".json", ".csv", ".tsv"})) {
       if (is_wanted(file, options)) out.paths.push_back(file);
     }
   }
-  if (out.paths.empty()) return {{path}, {std::string()}};
+  if (out.paths.empty()) return {{path}, {std::string()}, whole};
   out.splits = splits_below(path, out.paths);
   return out;
 }

@@ -7,10 +7,13 @@
 
 namespace bdc {
 
+struct CrowdFormat;
+
 /// What is read for a path that the user gave.
 struct LabelPlaces {
   std::vector<std::string> paths;
-  std::vector<std::string> splits;  ///< one per path: train, val, test; empty where the paths are not splits
+  std::vector<std::string> splits;     ///< one per path: train, val, test; empty where the paths are not splits
+  const CrowdFormat* whole = nullptr;  ///< the format that was detected of a folder that is labels as a whole
 };
 
 /// A path; or, for a folder or zip file that is not labels as a whole but holds files each of which is (COCO, tables,
