@@ -152,6 +152,7 @@ TEST(Ranks, AKilledRankIsNamedByTheOthersAndTheCheckpointStaysWhole) {
   wait_for_checkpoint(folder);
   const auto ranks = ranks_in(folder);
   ASSERT_EQ(ranks.size(), 3U);
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // ranks show where they stand four times a second
   ::kill(ranks[1], SIGKILL);
   const auto killed = std::chrono::steady_clock::now();
   const Outcome outcome = program.wait();
