@@ -7,9 +7,11 @@ import inspect
 import os
 import pickle
 import pkgutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 import warnings
@@ -516,6 +518,34 @@ class ObjectsOfOthers(Quiet):
             with self.subTest(words=words), self.assertRaises(DataError) as caught:
                 call()
             self.assertIn(words, str(caught.exception))
+
+
+LONG_WORK = """
+import sys, warnings, numpy as np, bdc
+warnings.simplefilter("ignore")
+draw, rows = np.random.default_rng(1), 300000
+xy, size = draw.uniform(0, 500, (rows, 2)), draw.uniform(5, 100, (rows, 2))
+crowd = bdc.Crowd.from_table({"image": draw.integers(0, rows // 20, rows), "annotator": draw.integers(0, 1000, rows),
+                              "label": draw.integers(0, 80, rows), "x1": xy[:, 0], "y1": xy[:, 1],
+                              "x2": (xy + size)[:, 0], "y2": (xy + size)[:, 1]})
+print("ready", flush=True)
+try:
+    getattr(bdc, sys.argv[1])(crowd)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+
+
+class CtrlC(unittest.TestCase):
+    def test_stops_work_that_has_nothing_to_report_yet(self):
+        for what in ("aggregate", "Learner"):
+            with self.subTest(what=what), subprocess.Popen(
+                    [sys.executable, "-c", LONG_WORK, what], stdout=subprocess.PIPE, text=True,
+                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as process:
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                time.sleep(0.5)  # the work takes many times longer
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.communicate(timeout=300)[0], "stopped\n")
 
 
 class TheRest(Quiet):
