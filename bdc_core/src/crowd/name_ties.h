@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bdc/crowd/picture_name.h"
 #include "crowd/id_table.h"
 
 namespace bdc {
@@ -37,9 +38,5 @@ std::size_t tie_versions(const std::vector<NamedRecord>& images, std::vector<std
 
 /// Classes are the same when their names are; a class without a name is the one of its id.
 [[nodiscard]] std::vector<std::size_t> same_classes(const std::vector<NamedRecord>& classes);
-
-/// The path of a picture as files of different origin can be compared by it: "/data/upload/3/1f2e3d4c-a%20b.jpg" and
-/// "a b.jpg" both become "a b.jpg" in the last part. A drive (C:) and somebody's home folder are left out.
-[[nodiscard]] std::string comparable_path(std::string name);
 
 }  // namespace bdc

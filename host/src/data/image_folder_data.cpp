@@ -7,6 +7,7 @@
 
 #include "bdc/base/parallel.h"
 #include "bdc/base/text.h"
+#include "bdc/crowd/picture_name.h"
 #include "data/subset_data.h"
 
 namespace bdc::host {
@@ -47,7 +48,10 @@ class FileFinder {
     std::error_code error;
     if (given.is_relative() && fs::is_regular_file(folder_ / given, error)) return {folder_ / given, ""};
     index();
-    for (const std::string& name : {given.filename().string(), given.stem().string()}) {
+    // As the labelling program calls it, then as the picture was called before it was uploaded there.
+    const fs::path before = comparable_path(text);
+    for (const std::string& name :
+         {given.filename().string(), given.stem().string(), before.filename().string(), before.stem().string()}) {
       const auto hit = by_name_.find(name);
       if (hit == by_name_.end()) continue;
       const auto& [first, second] = hit->second;

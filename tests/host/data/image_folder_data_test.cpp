@@ -68,6 +68,21 @@ TEST(ImageFolderData, FindsFilesByPathByNameAndByNameWithoutExtension) {
   EXPECT_EQ(grey_of(data, 4), 3);
 }
 
+TEST(ImageFolderData, FindsFilesThatLabellingProgramsHaveRenamed) {
+  const test::TemporaryFolder folder;
+  folder.write("street/a b.png", png(8, 6, 10));
+  folder.write("c.png", png(8, 6, 20));
+  folder.write("12ab34cd-d.png", png(8, 6, 30));
+  folder.write("d.png", png(8, 6, 40));
+  const ImageFolderData data(labels_of({"/data/upload/3/1f2e3d4c-a%20b.png", "C:\\Users\\ann\\c.png",
+                                        "/data/upload/3/12ab34cd-d.png", "/data/local-files/?d=street/a%20b.png"}),
+                             {folder.path(), true, {}});
+  ASSERT_EQ(data.size(), 4);
+  for (const auto& [image, grey] : std::vector<std::pair<int, int>>{{0, 10}, {1, 20}, {2, 30}, {3, 10}}) {
+    EXPECT_EQ(grey_of(data, image), grey) << image;
+  }
+}
+
 TEST(ImageFolderData, APathThatLeavesTheFolderIsRefused) {
   const test::TemporaryFolder folder;
   folder.write("in/a.png", png(8, 6, 1));
