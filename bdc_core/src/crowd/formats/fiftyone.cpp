@@ -229,12 +229,11 @@ class FiftyOneReader {
 
   std::string person_member() {
     std::set<std::string> keys;
-    std::size_t boxes = 0, named = 0;
+    std::size_t boxes = 0;
     for (const Sample& sample : samples_) {
       for (const auto& [name, list] : sample.fields) {
         for (const Detection& one : list) {
           ++boxes;
-          named += one.persons.empty() ? 0 : 1;
           for (const auto& [key, id] : one.persons) keys.insert(key);
         }
       }
