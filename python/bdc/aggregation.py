@@ -91,12 +91,10 @@ def _predictions(given, crowd):
         probs = inputs.numbers(given["class_probs"], "class_probs")
     else:
         probs = class_vectors(inputs.array(given["labels"], "labels"), scores, crowd)
-    boxes, kept, probs = inputs.usable(given["boxes"], scores, probs)
-    if len(kept) != len(image) and len(image) == len(scores):
-        extent = inputs.numbers(given["boxes"], "boxes")
-        extent = np.minimum(extent[:, 2] - extent[:, 0], extent[:, 3] - extent[:, 1])
-        image = image[extent >= 1e-6]
-    return _core.Predictions.from_arrays(crowd._core, image, boxes, kept, probs)
+    if len(image) != len(scores):
+        raise DataError(f"image: expected {len(scores)}, one per score, found {len(image)}")
+    boxes, scores, probs, kept = inputs.usable(given["boxes"], scores, probs)
+    return _core.Predictions.from_arrays(crowd._core, image if kept is None else image[kept], boxes, scores, probs)
 
 
 def _prior(given):

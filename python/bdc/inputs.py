@@ -92,12 +92,14 @@ def option_values(options):
 
 def usable(boxes, scores, class_probs):
     """A detector's arrays; boxes without any area, as clipping leaves them, are dropped, and a score's rounding beyond
-    1 too. Everything else that is wrong is left for the library to name."""
+    1 too. Everything else that is wrong is left for the library to name. Also returns which rows are kept; None: all."""
+    kept = None
     boxes, scores, class_probs = numbers(boxes, "boxes"), numbers(scores, "scores"), numbers(class_probs, "class_probs")
     if boxes.ndim == 2 and boxes.shape[1] == 4 and scores.shape == boxes.shape[:1] == class_probs.shape[:1]:
         width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
         empty = ((width >= 0) & (height >= 0)) & ((width < 1e-6) | (height < 1e-6))
         if empty.any():
-            boxes, scores, class_probs = boxes[~empty], scores[~empty], class_probs[~empty]
+            kept = ~empty
+            boxes, scores, class_probs = boxes[kept], scores[kept], class_probs[kept]
         scores = np.where((scores > 1) & (scores < 1 + 1e-6), 1.0, scores)
-    return boxes, scores, class_probs
+    return boxes, scores, class_probs, kept

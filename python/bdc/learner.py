@@ -70,7 +70,7 @@ class Learner:
         n = self.crowd.index_of(image)
         if self._seen[n]:
             raise DataError(f"image {inputs.plain(image)!r} was observed in this epoch already; finish_epoch ends an epoch")
-        boxes, scores, class_probs = inputs.usable(boxes, scores, class_probs)
+        boxes, scores, class_probs, _ = inputs.usable(boxes, scores, class_probs)
         core = self._core.observe(n, boxes, scores, class_probs)
         self._seen[n] = True
         return ImageTargets(core, self.crowd, n)

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -12,14 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "bdc/base/now_seconds.h"
+
 namespace bdc {
 namespace {
 
 thread_local InterruptionCheck* current_check = nullptr;
-
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -33,7 +30,7 @@ InterruptionCheck::~InterruptionCheck() {
 void InterruptionCheck::look() {
   InterruptionCheck* here = current_check;
   if (here == nullptr) return;
-  const double now = seconds();
+  const double now = now_seconds();
   if (now - here->last_ < 0.2) return;
   here->last_ = now;
   here->check_();
