@@ -155,16 +155,19 @@ def reading_options(options):
     return out
 
 
+def with_arguments(text):
+    """A message of the library, which names the program's options, as Python calls them."""
+    return re.sub(r"--(format|sizes|image-folder|class-names|annotator-from|annotator-key|annotator|split|columns|"
+                  r"voc-one-based|shapes-to-boxes)\b", lambda match: match[1].replace("-", "_") + "=", text)
+
+
 @contextlib.contextmanager
 def python_words():
-    """Messages name the program's options; here they are arguments."""
+    """Errors name arguments."""
     try:
         yield
     except DataError as error:
-        def argument(match):
-            return match[1].replace("-", "_") + "="
-        raise DataError(re.sub(r"--(format|sizes|image-folder|class-names|annotator-from|annotator-key|annotator|split|columns|"
-                               r"voc-one-based|shapes-to-boxes)\b", argument, str(error))) from None
+        raise DataError(with_arguments(str(error))) from None
 
 
 class Crowd:
@@ -205,7 +208,9 @@ class Crowd:
         """
         files = [each for path in paths for each in inputs.paths(path)]
         with python_words():
-            return cls(_core.read(files, reading_options(options)))
+            core = _core.read(files, reading_options(options))
+        core.notes = [with_arguments(note) for note in core.notes]
+        return cls(core)
 
     @classmethod
     def from_table(cls, table, columns=None, sizes=None, seen=None, classes=None):

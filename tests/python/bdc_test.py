@@ -218,6 +218,12 @@ class WrongInput(Quiet):
         with self.assertRaises(DataError) as caught:
             bdc.Crowd.read(self.path("x.txt"))
         self.assertNotIn("--", str(caught.exception))
+        with open(self.path("task.xml"), "w", encoding="utf-8") as file:
+            file.write('<annotations><version>1.1</version><image id="0" name="a.png" width="64" height="48">'
+                       '<box label="cat" occluded="0" xtl="1" ytl="1" xbr="9" ybr="9"/>'
+                       '<polygon label="cat" occluded="0" points="1,1;9,1;9,9"/></image></annotations>')
+        notes = bdc.Crowd.read(self.path("task.xml")).notes
+        self.assertTrue(any("shapes_to_boxes=" in note for note in notes), notes)
 
     def test_the_limits_of_an_evaluation_reach_a_consensus(self):
         result, truth = bdc.aggregate(table()), self.path("truth.json")
