@@ -35,11 +35,11 @@ py::dict all_figures(const AnnotatorPosteriors& p) {
   using Whole = Figure (*)(const AnnotatorPosteriors&, std::size_t);
   const LearnerTraits& traits = learner_traits(p.profile);
   std::vector<std::pair<const char*, Whole>> wanted{{"quality", quality_figure}};
-  if (p.has_existence) {
+  if (p.tells_recall()) {
     wanted.emplace_back("recall", recall_figure);
     wanted.emplace_back("spurious", spurious_figure);
   }
-  if (p.classes.size() > 1) wanted.emplace_back("accuracy", accuracy_figure);
+  if (p.tells_classes()) wanted.emplace_back("accuracy", accuracy_figure);
   if (traits.knows_boxes) wanted.emplace_back("box_noise", box_noise_figure);
   py::dict out;
   const std::size_t count = p.annotators.size();

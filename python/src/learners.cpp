@@ -33,7 +33,7 @@ const LearnerEntry& entry_of(const std::string& name, Given& options) {
         return *learner;
       }
     }
-    (void)parse_option(find_option(method.options, "profile", name), wanted);  // says what is known
+    (void)parse_option(find_option(method.options, "profile", name), wanted, name + ".profile");  // says what is known
   }
   if (const LearnerEntry* learner = find_learner(name)) return *learner;
   (void)make_learner(name);  // throws, and names the nearest

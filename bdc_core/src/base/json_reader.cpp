@@ -239,6 +239,17 @@ bool JsonReader::next_element() {
   return next(false);
 }
 
+bool JsonReader::next_object_element() {
+  while (next_element()) {
+    if (peek() == Type::object) {
+      begin_object();
+      return true;
+    }
+    skip();
+  }
+  return false;
+}
+
 std::string_view JsonReader::string() {
   if (peek() != Type::string) fail_type("a string");
   scratch_.clear();

@@ -67,6 +67,21 @@ std::string limits(const OptionSpec& spec) {
   return "";
 }
 
+/// A text as the type that its option has, or the text itself where it is none of that type.
+OptionValue typed(const OptionSpec& spec, const std::string& text) {
+  if (std::holds_alternative<std::string>(spec.default_value)) return text;
+  if (std::holds_alternative<bool>(spec.default_value)) {
+    if (text == "true" || text == "false") return text == "true";
+    return text;
+  }
+  const std::optional<double> value = parse_real(text);
+  if (!value) return text;
+  constexpr double kExact = 9007199254740992.0;  // whole numbers up to here are exact
+  const bool is_whole = *value == std::floor(*value) && std::abs(*value) <= kExact;
+  if (is_whole && std::holds_alternative<std::int64_t>(spec.default_value)) return static_cast<std::int64_t>(*value);
+  return *value;
+}
+
 }  // namespace
 
 OptionValue check_option(const OptionSpec& spec, const OptionValue& given, const std::string& where) {
@@ -84,7 +99,7 @@ OptionValue check_option(const OptionSpec& spec, const OptionValue& given, const
   const auto* whole = std::get_if<std::int64_t>(&given);
   const double value = whole != nullptr ? static_cast<double>(*whole) : std::get<double>(given);
   if (!std::isfinite(value)) throw fail("a finite number");
-  if (!in_range(spec, value)) throw fail(expected_type(spec) + " in " + range_text(spec));
+  if (!in_range(spec, value)) throw fail(expected_type(spec) + limits(spec));
   return wants_number ? OptionValue(value) : given;
 }
 
@@ -104,43 +119,15 @@ Options check_options(const std::vector<OptionSpec>& schema, const std::map<std:
   return Options(std::move(values));
 }
 
-OptionValue parse_option(const OptionSpec& spec, const std::string& text) {
-  const auto fail = [&](const std::string& expected) {
-    return std::invalid_argument("option \"" + spec.name + "\": expected " + expected + ", found " + in_quotes(text));
-  };
-  if (std::holds_alternative<std::string>(spec.default_value)) {
-    if (!is_choice(spec, text)) throw fail("one of " + join(spec.choices));
-    return text;
-  }
-  if (std::holds_alternative<bool>(spec.default_value)) {
-    if (text != "true" && text != "false") throw fail("true or false");
-    return text == "true";
-  }
-  const std::optional<double> value = parse_real(text);
-  if (!value || !std::isfinite(*value)) throw fail("a number");
-  if (!in_range(spec, *value)) throw fail("a number" + limits(spec));
-  if (std::holds_alternative<double>(spec.default_value)) return *value;
-  constexpr double kExact = 9007199254740992.0;  // whole numbers up to here are exact
-  if (*value != std::floor(*value) || std::abs(*value) > kExact) throw fail("a whole number");
-  return static_cast<std::int64_t>(*value);
+OptionValue parse_option(const OptionSpec& spec, const std::string& text, const std::string& where) {
+  return check_option(spec, typed(spec, text), where);
 }
 
-Options parse_options(const std::vector<OptionSpec>& schema, const std::map<std::string, std::string>& given) {
-  std::map<std::string, OptionValue> values = defaults(schema);
-  for (const auto& [name, text] : given) {
-    const OptionSpec* spec = find(schema, name);
-    if (spec == nullptr && schema.empty()) {
-      throw std::invalid_argument("option " + in_quotes(name) + ": the method has no options");
-    }
-    if (spec == nullptr) {
-      const std::string near = nearest(name, names_of(schema));
-      throw std::invalid_argument("option " + in_quotes(name) + " is not known" +
-                                  (near.empty() ? "." : "; did you mean \"" + near + "\"?") +
-                                  " There are: " + join(names_of(schema)));
-    }
-    values[name] = parse_option(*spec, text);
-  }
-  return Options(std::move(values));
+Options parse_options(const std::vector<OptionSpec>& schema, const std::map<std::string, std::string>& given,
+                      const std::string& where) {
+  std::map<std::string, OptionValue> values;
+  for (const auto& [name, text] : given) values[name] = typed(find_option(schema, name, where), text);
+  return check_options(schema, values, where);
 }
 
 std::string type_name(const OptionValue& value) {

@@ -368,12 +368,7 @@ void use_names_of_min(const std::string& path, ConsensusOptions& options) {
           json.skip();
         } else if (control.empty() && json.peek() == JsonReader::Type::array) {
           json.begin_array();
-          while (json.next_element()) {
-            if (json.peek() != JsonReader::Type::object) {
-              json.skip();
-              continue;
-            }
-            json.begin_object();
+          while (json.next_object_element()) {
             while (json.next_member()) {
               if (json.key() == "rectanglelabels") control = key;
               json.skip();

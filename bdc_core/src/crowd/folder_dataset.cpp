@@ -255,6 +255,14 @@ void add_guessed_assignment_loss(const CrowdData& data, WriteReport& report) {
   }
 }
 
+void add_annotator_folder_losses(const CrowdData& data, std::int64_t first_class, bool image_ids, WriteReport& report) {
+  add_guessed_assignment_loss(data, report);
+  add_annotator_losses(data, false, false, report);
+  add_class_id_losses(data, first_class, report);
+  add_type_losses(data, image_ids, false, true, report);
+  add_truth_loss(data, report);
+}
+
 void add_unseen_image_loss(const CrowdData& data, WriteReport& report) {
   std::size_t unseen = 0;
   for (std::size_t i = 0; i < data.images.size(); ++i) {

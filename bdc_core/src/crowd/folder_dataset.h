@@ -64,6 +64,8 @@ void add_type_losses(const CrowdData& data, bool images, bool classes, bool anno
 void add_truth_loss(const CrowdData& data, WriteReport& report);
 /// For formats that always say who saw what: guessed assignments become stated ones.
 void add_guessed_assignment_loss(const CrowdData& data, WriteReport& report);
+/// What a folder per annotator, with classes numbered from first_class, cannot hold: all of the above.
+void add_annotator_folder_losses(const CrowdData& data, std::int64_t first_class, bool image_ids, WriteReport& report);
 /// Images that nobody saw, for formats that list only images that were seen.
 void add_unseen_image_loss(const CrowdData& data, WriteReport& report);
 /// Throws DataError when two classes have the same name, which a format by names cannot tell apart.

@@ -39,14 +39,23 @@ void write_item_sizes(const std::string& path, const CrowdData& data, const std:
   write_sizes_csv(path, data, files);
 }
 
-std::vector<std::vector<SeenImage>> images_by_annotator(const CrowdData& data) {
-  std::vector<std::vector<SeenImage>> out(data.annotators.size());
+bool write_by_annotator(const CrowdData& data, const std::string& folder,
+                        const std::function<void(const std::string&, const std::vector<SeenImage>&)>& write) {
+  std::vector<std::vector<SeenImage>> seen(data.annotators.size());
   for (std::size_t i = 0; i < data.images.size(); ++i) {
     for_each_assignment(data, i, [&](std::int32_t annotator, const std::vector<std::size_t>& rows) {
-      out[static_cast<std::size_t>(annotator)].push_back({i, rows});
+      seen[static_cast<std::size_t>(annotator)].push_back({i, rows});
     });
   }
-  return out;
+  bool any = false;
+  for (std::size_t k = 0; k < seen.size(); ++k) {
+    if (seen[k].empty()) continue;
+    any = true;
+    const std::string own = join(folder, to_file_name(data.annotators[k].id.text));
+    make_folder(own);
+    write(own, seen[k]);
+  }
+  return any;
 }
 
 ItemFile::ItemFile(const std::string& path) : path_(path), out_(path, std::ios::binary), json_(out_) {}

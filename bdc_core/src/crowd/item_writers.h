@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +24,11 @@ struct SeenImage {
   std::size_t image = 0;
   std::vector<std::size_t> annotations;
 };
-/// Of each annotator, in the order of the images.
-[[nodiscard]] std::vector<std::vector<SeenImage>> images_by_annotator(const CrowdData& data);
+/// Makes a folder in `folder` for every annotator who saw images, and calls back with it and with these images in their
+/// order. False when nobody saw any.
+[[nodiscard]] bool write_by_annotator(
+    const CrowdData& data, const std::string& folder,
+    const std::function<void(const std::string& own_folder, const std::vector<SeenImage>& images)>& write);
 
 /// A JSON file inside an AtomicFolder. Throws std::system_error.
 class ItemFile {

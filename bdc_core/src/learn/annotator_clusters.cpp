@@ -48,8 +48,8 @@ Estimate noise(const AnnotatorPosteriors& p, std::size_t k) {
 
 AnnotatorFeatures annotator_features(const AnnotatorPosteriors& posteriors) {
   std::vector<Estimate (*)(const AnnotatorPosteriors&, std::size_t)> columns;
-  if (posteriors.has_existence) columns = {recall, spurious};
-  if (posteriors.classes.size() > 1) columns.push_back(accuracy);
+  if (posteriors.tells_recall()) columns = {recall, spurious};
+  if (posteriors.tells_classes()) columns.push_back(accuracy);
   columns.push_back(noise);
   AnnotatorFeatures out;
   out.dims = columns.size();

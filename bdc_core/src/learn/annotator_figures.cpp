@@ -50,23 +50,23 @@ Figure recall_figure(const AnnotatorPosteriors& p, std::size_t k) {
   const double objects = e.found + e.missed, mean = p.mean_recall(k);
   const double strength = p.recall_prior.a + p.recall_prior.b + objects;
   const double shift = kDoubtfulOdds * ((1 - mean) * e.found_doubt - mean * e.missed_doubt) / strength;
-  return share(mean, mean * (1 - mean) / (strength + 1) + shift * shift, p.has_existence && objects >= kLeastEvidence);
+  return share(mean, mean * (1 - mean) / (strength + 1) + shift * shift, p.tells_recall() && objects >= kLeastEvidence);
 }
 
 Figure spurious_figure(const AnnotatorPosteriors& p, std::size_t k) {
   const AnnotatorEvidence& e = p.annotators[k];
   const double shape = p.spurious_prior.shape + e.spurious, shift = kDoubtfulOdds * e.found_doubt / shape;
   return positive(p.mean_spurious_per_image(k), 1 / shape + shift * shift,
-                  p.has_existence && e.judged >= kLeastEvidence);
+                  p.tells_recall() && e.judged >= kLeastEvidence);
 }
 
 Figure accuracy_figure(const AnnotatorPosteriors& p, std::size_t k) {
   const double mean = p.accuracy(k), count = class_counts(p, k);
   const double strength = p.accuracy_prior.a > 0 ? p.accuracy_prior.a + p.accuracy_prior.b : p.confusion_prior.diagonal;
   // A label that no other stands beside confirms itself. With existence, box errors are counted of shared boxes only.
-  const bool compared = !p.has_existence || p.annotators[k].box.count >= kLeastEvidence;
+  const bool compared = !p.tells_recall() || p.annotators[k].box.count >= kLeastEvidence;
   return share(mean, mean * (1 - mean) / (strength + count + 1),
-               p.classes.size() > 1 && count >= kLeastEvidence && compared);
+               p.tells_classes() && count >= kLeastEvidence && compared);
 }
 
 Figure mixed_up_figure(const AnnotatorPosteriors& p, std::size_t k, std::size_t true_class, std::size_t given_class) {
@@ -76,7 +76,7 @@ Figure mixed_up_figure(const AnnotatorPosteriors& p, std::size_t k, std::size_t 
     shown += p.confusion.value[c * J + true_class];
   for (std::size_t l = 0; l < J; ++l) all += p.alpha(k, true_class, l);
   const double mean = p.alpha(k, true_class, given_class) / all;
-  const bool compared = !p.has_existence || p.annotators[k].box.count >= kLeastEvidence;
+  const bool compared = !p.tells_recall() || p.annotators[k].box.count >= kLeastEvidence;
   return share(mean, mean * (1 - mean) / (all + 1), J > 1 && shown >= kLeastEvidence && compared);
 }
 
@@ -109,12 +109,12 @@ Figure box_noise_figure(const AnnotatorPosteriors& p, std::size_t k) {
 Figure quality_figure(const AnnotatorPosteriors& p, std::size_t k) {
   double variance = 0;
   bool determined = true;
-  if (p.classes.size() > 1) {
+  if (p.tells_classes()) {
     const Figure accuracy = accuracy_figure(p, k);
     determined = accuracy.determined;
     variance += accuracy.low > 0 ? log_variance(accuracy) : 0.0;
   }
-  if (p.has_existence) {
+  if (p.tells_recall()) {
     const Figure recall = recall_figure(p, k), spurious = spurious_figure(p, k);
     determined = determined && recall.determined && spurious.determined;
     variance += recall.low > 0 ? log_variance(recall) : 0.0;
@@ -138,7 +138,7 @@ double box_noise(const AnnotatorPosteriors& posteriors, std::size_t k) {
 }
 
 double annotator_quality(const AnnotatorPosteriors& posteriors, std::size_t k) {
-  if (!posteriors.has_existence) return posteriors.accuracy(k);
+  if (!posteriors.tells_recall()) return posteriors.accuracy(k);
   return posteriors.mean_recall(k) * posteriors.accuracy(k) / (1 + posteriors.mean_spurious_per_image(k));
 }
 

@@ -161,7 +161,7 @@ bool same_priors(const AnnotatorPosteriors& a, const AnnotatorPosteriors& b) {
          a.box_prior.strength == b.box_prior.strength && a.box_prior.upsilon == b.box_prior.upsilon &&
          a.box_prior.beta == b.box_prior.beta && a.box_prior.full_covariance == b.box_prior.full_covariance &&
          a.box_mean_limit == b.box_mean_limit && a.confusion_prior.diagonal == b.confusion_prior.diagonal &&
-         a.confusion_prior.off_diagonal == b.confusion_prior.off_diagonal && a.has_existence == b.has_existence &&
+         a.confusion_prior.off_diagonal == b.confusion_prior.off_diagonal &&
          a.spurious_prior.shape == b.spurious_prior.shape && a.spurious_prior.rate == b.spurious_prior.rate &&
          a.accuracy_prior.a == b.accuracy_prior.a && a.accuracy_prior.b == b.accuracy_prior.b;
 }
@@ -266,7 +266,7 @@ AnnotatorPosteriors merge(const AnnotatorPosteriors& a, const AnnotatorPosterior
     append_columns(columns, result.confusion);
   }
   result.alike.clear();
-  if (result.has_existence) fit_recall_prior(result);
+  if (result.tells_recall()) fit_recall_prior(result);
   return result;
 }
 

@@ -128,8 +128,8 @@ json summary_of(const AnnotatorPosteriors& p, std::size_t k) {
   json out = {{"box_mean", figures_json(bias_figures(p, k))},
               {"box_std", figures_json(noise_figures(p, k))},
               {"quality", figure_json(quality_figure(p, k))}};
-  if (p.classes.size() > 1) out["accuracy"] = figure_json(accuracy_figure(p, k));
-  if (p.has_existence) {
+  if (p.tells_classes()) out["accuracy"] = figure_json(accuracy_figure(p, k));
+  if (p.tells_recall()) {
     out["recall"] = figure_json(recall_figure(p, k));
     out["spurious_per_image"] = figure_json(spurious_figure(p, k));
   }
@@ -194,8 +194,7 @@ void read_priors(const Place& root, AnnotatorPosteriors& result) {
   result.box_mean_limit = box.member("mean_limit").numbers<4>();
   result.confusion_prior.diagonal = confusion.member("diagonal").positive();
   result.confusion_prior.off_diagonal = confusion.member("off_diagonal").positive();
-  result.has_existence = priors.has("recall");
-  if (result.has_existence) {
+  if (result.tells_recall()) {
     result.recall_prior = {priors.member("recall").member("a").positive(),
                            priors.member("recall").member("b").positive()};
     result.spurious_prior = {priors.member("spurious").member("shape").positive(),
@@ -289,7 +288,7 @@ void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& p)
         {"full_covariance", p.box_prior.full_covariance},
         {"mean_limit", p.box_mean_limit}}},
       {"confusion", {{"diagonal", p.confusion_prior.diagonal}, {"off_diagonal", p.confusion_prior.off_diagonal}}}};
-  if (p.has_existence) {
+  if (p.tells_recall()) {
     priors["recall"] = {{"a", p.recall_prior.a}, {"b", p.recall_prior.b}};
     priors["spurious"] = {{"shape", p.spurious_prior.shape}, {"rate", p.spurious_prior.rate}};
   }
@@ -323,7 +322,7 @@ void write_annotator_posteriors(std::ostream& out, const AnnotatorPosteriors& p)
         {"annotations", e.annotations},
         {"box", {{"count", e.box.count}, {"deviation_sum", e.box.sum}, {"deviation_products", e.box.cross}}},
         {"confusion", std::move(confusion)}};
-    if (p.has_existence) {
+    if (p.tells_recall()) {
       annotator["existence"] = {{"images", e.judged},
                                 {"found", e.found},
                                 {"missed", e.missed},
@@ -362,7 +361,7 @@ AnnotatorPosteriors read_annotator_posteriors(std::istream& in, const std::strin
   result.source = source;
   result.profile = known_profile(place.member("profile"));
   read_priors(place, result);
-  if (is_old && result.has_existence) set_figure_priors(result);
+  if (is_old && result.tells_recall()) set_figure_priors(result);
   const Place classes = place.member("classes");
   if (classes.size() > kMostClasses) classes.fail("at most " + std::to_string(kMostClasses) + " classes");
   for (std::size_t j = 0; j < classes.size(); ++j) {

@@ -88,8 +88,9 @@ std::vector<MethodInfo> make_methods() {
   return out;
 }
 
-std::unique_ptr<Learner> make_from_text(const LearnerEntry& entry, const std::map<std::string, std::string>& texts) {
-  std::map<std::string, OptionValue> values = parse_options(entry.info.options, texts).values();
+std::unique_ptr<Learner> make_from_text(const LearnerEntry& entry, const std::map<std::string, std::string>& texts,
+                                        const std::string& where) {
+  std::map<std::string, OptionValue> values = parse_options(entry.info.options, texts, where).values();
   for (const OptionSpec& option : entry.info.training_options) values.emplace(option.name, option.default_value);
   return entry.create(Options(std::move(values)));
 }
@@ -115,24 +116,22 @@ const std::vector<MethodInfo>& methods() {
 }
 
 std::unique_ptr<Learner> make_learner(const std::string& name, const std::map<std::string, std::string>& options) {
-  if (const LearnerEntry* entry = find_learner(name)) return make_from_text(*entry, options);
+  if (const LearnerEntry* entry = find_learner(name)) return make_from_text(*entry, options, name);
   std::vector<std::string> names;
   for (const MethodInfo& method : methods()) {
     names.push_back(method.name);
     if (method.name != name) continue;
-    const Options values = parse_options(method.options, options);
+    const Options values = parse_options(method.options, options, name);
     std::map<std::string, std::string> own = options;
     own.erase("profile");
-    return make_from_text(*find_learner(values.get_string("profile")), own);
+    return make_from_text(*find_learner(values.get_string("profile")), own, name);
   }
-  const std::string near = nearest(name, names);
-  throw std::invalid_argument("method \"" + name + "\" is not known" +
-                              (near.empty() ? "." : "; did you mean \"" + near + "\"?") + " There are: " + join(names));
+  throw std::invalid_argument("no method is called '" + printable(name) + "'" + did_you_mean(name, names));
 }
 
 std::unique_ptr<Learner> make_learner_with(const std::string& name, const std::map<std::string, OptionValue>& values) {
   const LearnerEntry* entry = find_learner(name);
-  if (entry == nullptr) throw std::invalid_argument("there is no learner \"" + name + "\"");
+  if (entry == nullptr) throw std::invalid_argument("no learner is called '" + printable(name) + "'");
   std::vector<OptionSpec> schema = entry->info.options;
   add_missing(entry->info.training_options, schema);
   return entry->create(check_options(schema, values, name));

@@ -54,12 +54,12 @@ NextAnnotator median_annotator(const AnnotatorPosteriors& posteriors) {
     noise.push_back(edge_noise(posteriors, k));
   }
   if (recall.empty()) return out;
-  if (posteriors.has_existence) {
+  if (posteriors.tells_recall()) {
     out.recall = median(recall);
     out.spurious = median(spurious);
     out.recall_learnt = true;
   }
-  if (learner_traits(posteriors.profile).knows_boxes) {
+  if (posteriors.tells_boxes()) {
     out.box_noise = median(noise);
     out.box_noise_learnt = true;
   }

@@ -60,6 +60,23 @@ std::string suggestion(CLI::App& app) {
   return no_such_verb(*verb, where, word);
 }
 
+/// What CLI11 says of a command line, in our words.
+std::string own_words(const CLI::ParseError& e) {
+  const std::string said = e.what();
+  const std::string option = said.substr(0, said.find(": "));
+  const auto says = [&](const char* part) { return said.find(part) != std::string::npos; };
+  if (e.get_name() == "ArgumentMismatch" && says("At Most")) return option + ": given more than once";
+  if (e.get_name() == "ArgumentMismatch") return option + ": expected a value, found none";
+  if (e.get_name() == "ConversionError" && says(" = ")) {  // Could not convert: --seed = x
+    const std::string what = said.substr(std::min(said.find(": "), said.size() - 2) + 2);
+    const auto at = what.find(" = ");
+    return what.substr(0, at) + ": expected a number, found '" + printable(what.substr(at + 3)) + "'";
+  }
+  if (e.get_name() == "RequiredError" && says("subcommand")) return "expected a verb, found none";
+  if (e.get_name() == "RequiredError") return said.substr(0, said.rfind(" is required")) + ": is missing";
+  return said;
+}
+
 /// Whether the first word is meant to be a verb and is none: then --help after it has nothing to help with.
 bool is_unknown_verb(CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty() || words[0].empty() || words[0][0] == '-') return false;
@@ -96,7 +113,7 @@ int parse_and_run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     const std::string better = suggestion(app);
-    return refuse(better.empty() ? e.what() : better);
+    return refuse(better.empty() ? own_words(e) : better);
   }
   return action();
 }

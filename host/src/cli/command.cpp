@@ -3,10 +3,29 @@
 #include "cli/interrupts.h"
 
 #include <CLI/CLI.hpp>
+#include <optional>
 
+#include "bdc/base/options.h"
 #include "bdc/base/text.h"
 
 namespace bdc::host {
+namespace {
+
+/// Values that are not allowed are refused with what is expected. Help shows the range where the value has no name.
+void limit(CLI::Option& option, const std::string& low, const std::string& high, const std::string& expected,
+           const std::function<bool(const std::string&)>& allowed) {
+  const std::string name = option.get_type_name();
+  if (name == CLI::detail::type_name<int>() || name == CLI::detail::type_name<double>()) {
+    option.type_name(low + ".." + high);
+  }
+  option.check([=](const std::string& text) {
+    return allowed(text)
+               ? std::string()
+               : "expected " + expected + " from " + low + " to " + high + ", found '" + printable(text) + "'";
+  });
+}
+
+}  // namespace
 
 Option& Option::type_name(const char* name) {
   option_->type_name(name);
@@ -39,19 +58,21 @@ Option& Option::check(ValueCheck check) {
 }
 
 Option& Option::range(int low, int high) {
-  option_->check(CLI::Range(low, high));
-  return *this;
+  return range(std::int64_t{low}, std::int64_t{high});
 }
 
 Option& Option::range(std::int64_t low, std::int64_t high) {
-  option_->check(CLI::Range(low, high));
+  limit(*option_, std::to_string(low), std::to_string(high), "a whole number", [=](const std::string& text) {
+    const std::optional<std::int64_t> value = parse_integer(text);
+    return value && *value >= low && *value <= high;
+  });
   return *this;
 }
 
 Option& Option::range(double low, double high) {
-  option_->check(CLI::Range(low, high));
-  option_->check([](const std::string& text) {  // which is neither below nor above
-    return lower_case(text).find("nan") == std::string::npos ? std::string() : "expected a number, found " + text;
+  limit(*option_, option_text(low), option_text(high), "a number", [=](const std::string& text) {
+    const std::optional<double> value = parse_real(text);
+    return value && *value >= low && *value <= high;
   });
   return *this;
 }

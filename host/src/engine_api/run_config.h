@@ -7,8 +7,8 @@
 ///
 /// kind is Flag, Integer, Number, Text, or Path and Paths (a file or folder; several with commas), which are made
 /// absolute so that a run can be used from any folder. PluginInteger, PluginNumber and PluginText may be null, which
-/// is their default and means what the plugin recommends; `default` is then only an example of the type. In a config
-/// that the engine is given every one of them has a value.
+/// is their default and means what the detector recommends: BDC_RECOMMENDED(member of plugin::DetectorInfo) stands in
+/// place of `default`. In a config that the engine is given every one of them has a value.
 /// limits: between(low, high), at_least(low), or one_of({...}).
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "bdc/plugin/info.h"
 #include "bdc/plugin/options.h"
 
 namespace bdc::host {
@@ -30,6 +31,8 @@ using Paths = std::string;
 using PluginInteger = std::optional<std::int64_t>;
 using PluginNumber = std::optional<double>;
 using PluginText = std::optional<std::string>;
+
+#define BDC_RECOMMENDED(member) [](const plugin::DetectorInfo& info) { return info.member; }
 
 // clang-format off
 #define BDC_CROWD_KEYS(KEY)                                                                                            \
@@ -86,13 +89,16 @@ using PluginText = std::optional<std::string>;
   KEY(Integer, epochs, 10, "passes over the training images", between(1, 100000))                                      \
   KEY(Path, weights, "", "weights to start from: safetensors, or a .pt file from torch.save")                          \
   KEY(Flag, partial_weights, false, "take train.weights although hardly any of them fit the detector")                 \
-  KEY(PluginInteger, batch_size, 16, "images per batch", between(1, 4096))                                             \
-  KEY(PluginInteger, input_size, 96, "edge of the detector's square input in pixels", between(32, 8192))               \
-  KEY(PluginText, optimizer, "sgd", "how weights are updated", one_of({"sgd", "adamw"}))                               \
-  KEY(PluginNumber, learning_rate, 0.01, "at the start, after warm-up", between(0, 1000))                              \
-  KEY(PluginNumber, momentum, 0.9, "momentum of sgd", between(0, 1))                                                   \
+  KEY(PluginInteger, batch_size, BDC_RECOMMENDED(optimizer.batch_size), "images per batch", between(1, 4096))          \
+  KEY(PluginInteger, input_size, BDC_RECOMMENDED(input_size), "edge of the detector's square input in pixels",         \
+      between(32, 8192))                                                                                               \
+  KEY(PluginText, optimizer, BDC_RECOMMENDED(optimizer.kind), "how weights are updated", one_of({"sgd", "adamw"}))     \
+  KEY(PluginNumber, learning_rate, BDC_RECOMMENDED(optimizer.learning_rate), "at the start, after warm-up",            \
+      between(0, 1000))                                                                                                \
+  KEY(PluginNumber, momentum, BDC_RECOMMENDED(optimizer.momentum), "momentum of sgd", between(0, 1))                   \
   KEY(Flag, nesterov, false, "Nesterov momentum for sgd")                                                              \
-  KEY(PluginNumber, weight_decay, 0.0005, "pull of the weights towards zero", between(0, 1000))                        \
+  KEY(PluginNumber, weight_decay, BDC_RECOMMENDED(optimizer.weight_decay), "pull of the weights towards zero",         \
+      between(0, 1000))                                                                                                \
   KEY(Text, schedule, "cosine", "learning rate schedule after warm-up",                                                \
       one_of({"cosine", "linear", "step", "constant"}))                                                                \
   KEY(Number, final_share, 0.01, "share of the learning rate left at the end (cosine, linear)", between(0, 1))         \
@@ -113,9 +119,13 @@ using PluginText = std::optional<std::string>;
   KEY(Integer, evaluate_every, 1, "epochs between evaluations; the last epoch is always evaluated", at_least(1))
 
 #define BDC_EVALUATE_KEYS(KEY)                                                                                         \
-  KEY(PluginNumber, min_score, 0.01, "detections with lower scores are left out", between(0, 1))                       \
-  KEY(PluginNumber, nms_iou, 0.6, "IoU above which the weaker of two boxes is dropped", between(0, 1))                 \
-  KEY(PluginInteger, max_per_image, 100, "most detections per image", between(1, 10000))
+  KEY(PluginNumber, min_score, BDC_RECOMMENDED(detections.min_score), "detections with lower scores are left out",     \
+      between(0, 1))                                                                                                   \
+  KEY(PluginNumber, nms_iou, BDC_RECOMMENDED(detections.nms_iou),                                                      \
+      "IoU above which the weaker of two boxes is dropped",                                                            \
+      between(0, 1))                                                                                                   \
+  KEY(PluginInteger, max_per_image, BDC_RECOMMENDED(detections.max_per_image),                                         \
+      "most detections per image", between(1, 10000))
 
 #define BDC_OUTPUT_KEYS(KEY)                                                                                           \
   KEY(Text, folder, "runs", "where run folders are created")                                                           \

@@ -18,8 +18,29 @@ namespace {
 
 constexpr std::int64_t kMostAnnotators = 999999;  // of one skill
 
-const std::vector<std::string>& skills() {
-  static const std::vector<std::string> names = {"expert", "average", "poor", "random"};
+struct Skill {
+  std::string name;
+  SkillNumbers numbers;
+};
+
+const std::vector<Skill>& skill_table() {
+  static const std::vector<Skill> table = {{"expert", {0.95, 0.10, 0.74, 0.04}},
+                                           {"average", {0.88, 0.25, 0.55, 0.09}},
+                                           {"poor", {0.78, 0.45, 0.35, 0.16}},
+                                           {"random", {0.70, 0.90, 0.00, 0.60}}};
+  return table;
+}
+
+const Skill* find_skill(const std::string& name) {
+  for (const Skill& skill : skill_table()) {
+    if (skill.name == name) return &skill;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> skills() {
+  std::vector<std::string> names;
+  for (const Skill& skill : skill_table()) names.push_back(skill.name);
   return names;
 }
 
@@ -33,7 +54,7 @@ bool network_kind(JsonSection& s, bool otherwise) {
 }
 
 void check_network_skill(const GroupSpec& group, const CrowdSpec& spec, const std::string& where) {
-  const bool known = std::find(skills().begin(), skills().end(), group.skill) != skills().end();
+  const bool known = find_skill(group.skill) != nullptr;
   const bool described = spec.networks.contains("skills") && spec.networks["skills"].contains(group.skill);
   if (known || described) return;
   config_error(where, "skill '" + printable(group.skill) + "' is not one of " + join(skills()) +
@@ -44,7 +65,7 @@ GroupSpec parse_group(const Json& json, const std::string& where, bool network) 
   JsonSection s(json, where);
   GroupSpec out;
   out.skill = s.text("skill", "");
-  const bool known = std::find(skills().begin(), skills().end(), out.skill) != skills().end();
+  const Skill* known = find_skill(out.skill);
   if (out.skill.empty()) {
     config_error(where + ".skill", "expected one of " + join(skills()) + ", or a name of your own with its numbers");
   }
@@ -59,7 +80,7 @@ GroupSpec parse_group(const Json& json, const std::string& where, bool network) 
     s.finish();
     return out;
   }
-  out.numbers = known ? skill_numbers(out.skill) : SkillNumbers{-1, -1, -1, -1};
+  out.numbers = known != nullptr ? known->numbers : SkillNumbers{-1, -1, -1, -1};
   SkillNumbers& n = out.numbers;
   n.recall = s.number("recall", n.recall, 0, 1);
   n.spurious_rate = s.number("spurious", n.spurious_rate, 0, 100);
@@ -147,6 +168,39 @@ void check_members(const CrowdSpec& spec, const std::string& source) {
   }
 }
 
+struct Preset {
+  std::string name;
+  CrowdSpec crowd;
+};
+
+CrowdSpec crowd_of(std::vector<GroupSpec> groups) {
+  CrowdSpec out;
+  out.groups = std::move(groups);
+  return out;
+}
+
+CrowdSpec screening() {
+  GroupSpec batch = group("average", 3, 0.45), mixed = group("average", 7, 0.13), empty = group("average", 7, 0.18);
+  batch.together = true;
+  empty.shown = Shown::empty;
+  CrowdSpec out = crowd_of({batch, mixed, empty});
+  out.empty_share = 0.7;
+  return out;
+}
+
+/// In the order they are listed to the user.
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> table = {
+      {"voc-full", crowd_of({group("average", 10, 1)})},
+      {"voc-mix", crowd_of({group("expert", 5, 1), group("average", 20, 1)})},
+      {"coco-full", crowd_of({group("average", 10, 1)})},
+      {"coco-mix", crowd_of({group("expert", 20, 0.05), group("average", 550, 0.01), group("poor", 330, 0.005),
+                             group("random", 100, 0.01)})},
+      {"noisy", crowd_of({group("expert", 3, 0.6), group("poor", 17, 0.6), group("random", 5, 0.6)})},
+      {"screening", screening()}};
+  return table;
+}
+
 }  // namespace
 
 std::string name_given_twice(const CrowdSpec& spec) {
@@ -164,39 +218,22 @@ std::string name_given_twice(const CrowdSpec& spec) {
 }
 
 SkillNumbers skill_numbers(const std::string& skill) {
-  if (skill == "expert") return {0.95, 0.10, 0.74, 0.04};
-  if (skill == "average") return {0.88, 0.25, 0.55, 0.09};
-  if (skill == "poor") return {0.78, 0.45, 0.35, 0.16};
-  if (skill == "random") return {0.70, 0.90, 0.00, 0.60};
+  if (const Skill* known = find_skill(skill)) return known->numbers;
   throw std::invalid_argument("no skill is called " + skill);
 }
 
 std::vector<std::string> crowd_presets() {
-  return {"voc-full", "voc-mix", "coco-full", "coco-mix", "noisy", "screening"};
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.push_back(preset.name);
+  return names;
 }
 
 CrowdSpec crowd_preset(const std::string& name) {
-  CrowdSpec out;
-  if (name == "voc-full" || name == "coco-full") {
-    out.groups = {group("average", 10, 1)};
-  } else if (name == "voc-mix") {
-    out.groups = {group("expert", 5, 1), group("average", 20, 1)};
-  } else if (name == "coco-mix") {
-    out.groups = {group("expert", 20, 0.05), group("average", 550, 0.01), group("poor", 330, 0.005),
-                  group("random", 100, 0.01)};
-  } else if (name == "noisy") {
-    out.groups = {group("expert", 3, 0.6), group("poor", 17, 0.6), group("random", 5, 0.6)};
-  } else if (name == "screening") {
-    GroupSpec batch = group("average", 3, 0.45), mixed = group("average", 7, 0.13), empty = group("average", 7, 0.18);
-    batch.together = true;
-    empty.shown = Shown::empty;
-    out.groups = {batch, mixed, empty};
-    out.empty_share = 0.7;
-  } else {
-    throw UserError(ExitCode::usage,
-                    "no preset is called '" + printable(name) + "'" + did_you_mean(name, crowd_presets()));
+  for (const Preset& preset : presets()) {
+    if (preset.name == name) return preset.crowd;
   }
-  return out;
+  throw UserError(ExitCode::usage,
+                  "no preset is called '" + printable(name) + "'" + did_you_mean(name, crowd_presets()));
 }
 
 std::vector<std::string> CrowdSpec::network_skills() const {

@@ -28,11 +28,11 @@ std::string checked(const std::string& name, const OptionValue& value) {
 }
 
 std::string parsed(const std::string& name, const std::string& text) {
-  return message([&] { return parse_options(schema(), {{name, text}}); });
+  return message([&] { return parse_options(schema(), {{name, text}}, "wbf"); });
 }
 
 TEST(Options, DefaultsStandWhereNothingIsGiven) {
-  for (const Options& options : {check_options(schema(), {}, "file"), parse_options(schema(), {})}) {
+  for (const Options& options : {check_options(schema(), {}, "file"), parse_options(schema(), {}, "wbf")}) {
     EXPECT_TRUE(options.get_bool("flip"));
     EXPECT_EQ(options.get_int("width"), 16);
     EXPECT_EQ(options.get_number("share"), 0.1);
@@ -41,10 +41,10 @@ TEST(Options, DefaultsStandWhereNothingIsGiven) {
 }
 
 TEST(Options, ValuesWithATypeAreCheckedAgainstTheSpec) {
-  EXPECT_EQ(checked("width", std::int64_t{1}), "file.width: expected an integer in 4 .. 256, found the number 1");
+  EXPECT_EQ(checked("width", std::int64_t{1}), "file.width: expected an integer from 4 to 256, found the number 1");
   EXPECT_EQ(checked("width", 2.5), "file.width: expected an integer, found the number 2.5");
   EXPECT_EQ(checked("width", std::string("wide")), "file.width: expected an integer, found the string \"wide\"");
-  EXPECT_EQ(checked("share", 1.5), "file.share: expected a number in 0 .. 1, found the number 1.5");
+  EXPECT_EQ(checked("share", 1.5), "file.share: expected a number from 0 to 1, found the number 1.5");
   EXPECT_EQ(checked("share", true), "file.share: expected a number, found true");
   EXPECT_EQ(checked("flip", 1.0), "file.flip: expected true or false, found the number 1");
   EXPECT_EQ(checked("rule", std::string("c")), "file.rule: expected one of a, b, found the string \"c\"");
@@ -54,33 +54,34 @@ TEST(Options, ValuesWithATypeAreCheckedAgainstTheSpec) {
 }
 
 TEST(Options, TextIsParsedByTheTypeOfTheDefault) {
-  const Options options =
-      parse_options(schema(), {{"flip", "false"}, {"width", "1e2"}, {"share", "0.5"}, {"rule", "b"}, {"name", "7"}});
+  const Options options = parse_options(
+      schema(), {{"flip", "false"}, {"width", "1e2"}, {"share", "0.5"}, {"rule", "b"}, {"name", "7"}}, "wbf");
   EXPECT_FALSE(options.get_bool("flip"));
   EXPECT_EQ(options.get_int("width"), 100);
   EXPECT_EQ(options.get_number("share"), 0.5);
   EXPECT_EQ(options.get_string("rule"), "b");
   EXPECT_EQ(options.get_string("name"), "7");
-  EXPECT_EQ(parsed("width", "2.5"), "option \"width\": expected a number from 4 to 256, found \"2.5\"");
-  EXPECT_EQ(parsed("width", "4.5"), "option \"width\": expected a whole number, found \"4.5\"");
-  EXPECT_EQ(parsed("share", "2"), "option \"share\": expected a number from 0 to 1, found \"2\"");
-  EXPECT_EQ(parsed("any", "nan"), "option \"any\": expected a number, found \"nan\"");
-  EXPECT_EQ(parsed("flip", "yes"), "option \"flip\": expected true or false, found \"yes\"");
-  EXPECT_EQ(parsed("rule", "c"), "option \"rule\": expected one of a, b, found \"c\"");
-  EXPECT_EQ(parsed("widht", "1"),
-            "option \"widht\" is not known; did you mean \"width\"? There are: flip, width, share, any, rule, name");
+  EXPECT_EQ(parsed("width", "2.5"), "wbf.width: expected an integer, found the number 2.5");
+  EXPECT_EQ(parsed("width", "2"), "wbf.width: expected an integer from 4 to 256, found the number 2");
+  EXPECT_EQ(parsed("width", "1e300"), "wbf.width: expected an integer, found the number 1e+300");
+  EXPECT_EQ(parsed("share", "2"), "wbf.share: expected a number from 0 to 1, found the number 2");
+  EXPECT_EQ(parsed("share", "half"), "wbf.share: expected a number, found the string \"half\"");
+  EXPECT_EQ(parsed("any", "nan"), "wbf.any: expected a finite number, found the number nan");
+  EXPECT_EQ(parsed("flip", "yes"), "wbf.flip: expected true or false, found the string \"yes\"");
+  EXPECT_EQ(parsed("rule", "c"), "wbf.rule: expected one of a, b, found the string \"c\"");
+  EXPECT_EQ(parsed("widht", "1"), "wbf.widht: unknown option; did you mean 'width'?");
 }
 
 TEST(Options, TextOfAValueReadsBackAsTheSameValue) {
   for (const double x : {0.1, 1e-6, 1.0 / 3, 12345678.9, 5.0}) {
-    EXPECT_EQ(std::get<double>(parse_option(number_option("x", 0, ""), option_text(x))), x);
+    EXPECT_EQ(std::get<double>(parse_option(number_option("x", 0, ""), option_text(x), "x")), x);
   }
   EXPECT_EQ(option_text(0.0001), "0.0001");
   EXPECT_EQ(option_text(true), "true");
 }
 
 TEST(Options, AskingForWhatIsNotThereIsAMistakeOfTheProgram) {
-  const Options options = parse_options(schema(), {});
+  const Options options = parse_options(schema(), {}, "wbf");
   EXPECT_THROW((void)options.get_int("height"), std::logic_error);
   EXPECT_THROW((void)options.get_int("share"), std::logic_error);
 }

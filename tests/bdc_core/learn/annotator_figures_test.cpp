@@ -16,7 +16,6 @@ using bdc::Figure;
 AnnotatorPosteriors people(const std::vector<std::pair<double, double>>& found_missed, std::size_t classes) {
   AnnotatorPosteriors p;
   p.profile = "absence_aware";
-  p.has_existence = true;
   bdc::set_figure_priors(p);
   p.classes.resize(classes);
   for (std::size_t j = 0; j < classes; ++j) p.classes[j].id = {std::to_string(j), true};

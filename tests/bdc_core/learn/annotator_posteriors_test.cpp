@@ -14,17 +14,16 @@ namespace {
 
 using nlohmann::json;
 
-bdc::AnnotatorPosteriors learnt(const RandomCrowd& c) {
+bdc::AnnotatorPosteriors learnt(const RandomCrowd& c, const char* profile = "absence_aware") {
   bdc::FitInput input;
   input.crowd = &c.crowd;
-  bdc::AnnotatorPosteriors p = *bdc::make_learner("bdc", {{"profile", "paper"}})->fit(input).posteriors;
+  bdc::AnnotatorPosteriors p = *bdc::make_learner("bdc", {{"profile", profile}})->fit(input).posteriors;
   for (std::size_t k = 0; k < p.annotators.size(); ++k) {
     p.annotators[k].found = 3.25 + static_cast<double>(k);
     p.annotators[k].missed = 1.5;
     p.annotators[k].spurious = 0.75;
     p.annotators[k].judged = 2 + static_cast<double>(k);
   }
-  p.has_existence = true;
   return p;
 }
 
@@ -112,8 +111,8 @@ TEST(AnnotatorPosteriors, AHandWrittenFileIsRead) {
 
 TEST(AnnotatorPosteriors, MergingAddsEvidenceByIdAndClassName) {
   const RandomCrowd c(2, 40, 5, 4);
-  const bdc::AnnotatorPosteriors a = learnt(c);
-  bdc::AnnotatorPosteriors b = learnt(RandomCrowd(3, 40, 5, 4));
+  const bdc::AnnotatorPosteriors a = learnt(c, "paper");
+  bdc::AnnotatorPosteriors b = learnt(RandomCrowd(3, 40, 5, 4), "paper");
   b.annotators[0].id.text = "newcomer";
   std::swap(b.classes[0], b.classes[3]);  // the same names in another order
   const bdc::AnnotatorPosteriors both = bdc::merge(a, b);
@@ -162,6 +161,7 @@ TEST(AnnotatorPosteriors, MergingDoesNotCountThePriorsTwice) {
     annotator.id = id;
   }
   std::fill(nothing.confusion.value.begin(), nothing.confusion.value.end(), 0.0);
+  bdc::fit_recall_prior(nothing);
   const bdc::AnnotatorPosteriors both = bdc::merge(nothing, nothing);
   for (std::size_t k = 0; k < both.annotators.size(); ++k) {
     EXPECT_EQ(both.alpha(k, 0, 0), nothing.confusion_prior.diagonal);
@@ -193,7 +193,7 @@ TEST(AnnotatorPosteriors, MergingKeepsClassesAndAnnotatorsOfOneFileOnly) {
 
 TEST(AnnotatorPosteriors, WhatCannotBeMergedOrUsedNamesTheFilesAndThePlace) {
   const RandomCrowd c(2, 40, 5, 4);
-  bdc::AnnotatorPosteriors a = learnt(c), b = a;
+  bdc::AnnotatorPosteriors a = learnt(c, "paper"), b = a;
   a.source = "monday.json";
   b.source = "tuesday.json";
   const auto message = [](const auto& work) {
@@ -228,7 +228,7 @@ TEST(AnnotatorPosteriors, WhatCannotBeMergedOrUsedNamesTheFilesAndThePlace) {
 
 TEST(AnnotatorPosteriors, AlignWithACrowdByIdAndName) {
   const RandomCrowd c(2, 40, 5, 4);
-  const bdc::AnnotatorPosteriors p = learnt(c);
+  const bdc::AnnotatorPosteriors p = learnt(c, "paper");
   bdc::CrowdData crowd = c.crowd;
   std::swap(crowd.annotators[0], crowd.annotators[4]);
   crowd.annotators.emplace_back();

@@ -93,7 +93,7 @@ class Counting final : public Learner {
   [[nodiscard]] std::optional<bdc::AnnotatorPosteriors> posteriors() const override {
     bdc::AnnotatorPosteriors out;
     out.profile = "a_new_one";
-    for (const double n : learnt_) out.annotators.emplace_back().found = n;
+    for (const double n : learnt_) out.annotators.emplace_back().annotations = n;
     return out;
   }
   [[nodiscard]] std::string save() const override {
@@ -320,12 +320,15 @@ TEST_P(EveryLearner, FitGivesWhatItsTraitsPromise) {
   ASSERT_EQ(result.posteriors.has_value(), traits.learns_annotators);
   if (!result.posteriors) return;
   EXPECT_EQ(result.posteriors->profile, GetParam().info.name);
-  EXPECT_EQ(result.posteriors->has_existence, traits.knows_recall);
-  double boxes = 0, classes = 0;
-  for (const bdc::AnnotatorEvidence& a : result.posteriors->annotators) boxes += a.box.count;
+  double boxes = 0, classes = 0, drawn = 0;
+  for (const bdc::AnnotatorEvidence& a : result.posteriors->annotators) {
+    boxes += a.box.count;
+    drawn += a.found;
+  }
   for (const double n : result.posteriors->confusion.value) classes += n;
   EXPECT_EQ(boxes > 0, traits.knows_boxes);
   EXPECT_EQ(classes > 0, traits.knows_classes);
+  EXPECT_EQ(drawn > 0, traits.knows_recall);
 }
 
 TEST(Evidence, OfDifferentLearnersOrCrowdsIsNotMerged) {

@@ -71,10 +71,9 @@ TEST(Relabelling, OrderIsByGain) {
 }
 
 /// One annotator with a box and a profile.
-AnnotatorPosteriors posteriors(const std::string& profile, bool existence) {
+AnnotatorPosteriors posteriors(const std::string& profile) {
   AnnotatorPosteriors p;
   p.profile = profile;
-  p.has_existence = existence;
   p.classes.resize(2);
   p.annotators.resize(1);
   p.annotators[0].annotations = 3;
@@ -86,9 +85,9 @@ AnnotatorPosteriors posteriors(const std::string& profile, bool existence) {
 TEST(Relabelling, TheMedianAnnotatorSaysWhatWasLearntAndWhatIsAssumed) {
   const NextAnnotator assumed;
   EXPECT_FALSE(assumed.recall_learnt || assumed.accuracy_learnt || assumed.box_noise_learnt);
-  const NextAnnotator all = median_annotator(posteriors("absence_aware", true));
+  const NextAnnotator all = median_annotator(posteriors("absence_aware"));
   EXPECT_TRUE(all.recall_learnt && all.accuracy_learnt && all.box_noise_learnt);
-  const AnnotatorPosteriors paper = posteriors("paper", false);
+  const AnnotatorPosteriors paper = posteriors("paper");
   const NextAnnotator some = median_annotator(paper);
   EXPECT_FALSE(some.recall_learnt);
   EXPECT_EQ(some.recall, assumed.recall);
@@ -96,7 +95,7 @@ TEST(Relabelling, TheMedianAnnotatorSaysWhatWasLearntAndWhatIsAssumed) {
   EXPECT_EQ(some.accuracy, paper.accuracy(0));
   const auto precision = paper.box(0).precision();
   EXPECT_NEAR(some.box_noise, std::sqrt((1 / precision[2] + 1 / precision[3]) / 4), 1e-12);
-  EXPECT_FALSE(median_annotator(posteriors("crowd_rcnn", false)).box_noise_learnt);
+  EXPECT_FALSE(median_annotator(posteriors("crowd_rcnn")).box_noise_learnt);
 }
 
 }  // namespace

@@ -623,7 +623,7 @@ TEST_F(Labels, AggregateSaysHowManyBoxesLeaveTheirImages) {
 TEST_F(Labels, OptionsThatWouldDoNothingAreRefused) {
   const auto nan = host({"aggregate", "crowd.json", "-o", "out.json", "--min-existence", "nan"});
   EXPECT_EQ(nan.exit_code, 2);
-  EXPECT_NE(nan.err.find("expected a number, found nan"), std::string::npos) << nan.err;
+  EXPECT_NE(nan.err.find("--min-existence: expected a number from 0 to 1, found 'nan'"), std::string::npos) << nan.err;
   const auto nowhere = host({"aggregate", "crowd.json", "--output-format", "cvat"});
   EXPECT_EQ(nowhere.exit_code, 2);
   EXPECT_NE(nowhere.err.find("--output-format cvat writes nothing without --output"), std::string::npos) << nowhere.err;

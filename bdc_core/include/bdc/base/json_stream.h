@@ -60,6 +60,8 @@ class JsonReader {
   void begin_array();
   /// True: an element must be consumed. False: the array is over.
   [[nodiscard]] bool next_element();
+  /// The next element that is an object, begun; others are skipped. False: the array is over.
+  [[nodiscard]] bool next_object_element();
   /// Position of the current element in the innermost array or object, from 0.
   [[nodiscard]] std::size_t index() const { return frames_.back().index; }
 

@@ -83,11 +83,10 @@ class Options {
 [[nodiscard]] const OptionSpec& find_option(const std::vector<OptionSpec>& schema, const std::string& name,
                                             const std::string& where);
 
-/// Values as text, as --option NAME=VALUE gives them. Throws std::invalid_argument:
-/// `option "iou": expected a number from 0 to 1, found "2"`, or the nearest name and all there are.
+/// The same of values as text, as --option NAME=VALUE gives them.
+[[nodiscard]] OptionValue parse_option(const OptionSpec& spec, const std::string& text, const std::string& where);
 [[nodiscard]] Options parse_options(const std::vector<OptionSpec>& schema,
-                                    const std::map<std::string, std::string>& given);
-[[nodiscard]] OptionValue parse_option(const OptionSpec& spec, const std::string& text);
+                                    const std::map<std::string, std::string>& given, const std::string& where);
 
 /// "integer", "number", "bool" or "string".
 [[nodiscard]] std::string type_name(const OptionValue& value);

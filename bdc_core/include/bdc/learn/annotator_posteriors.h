@@ -46,7 +46,6 @@ struct AnnotatorPosteriors {
   BoxPrior box_prior;
   std::array<double, 4> box_mean_limit{};  ///< means are clipped to +- this; 0: no limit
   ConfusionPrior confusion_prior;
-  bool has_existence = false;      ///< found, missed and spurious are meaningful
   BetaPrior recall_prior;          ///< of the share of objects drawn in place; fitted, see fit_recall_prior
   GammaPrior spurious_prior;       ///< spurious boxes per image
   BetaPrior accuracy_prior{0, 0};  ///< of the share of right classes over all classes; 0: row by row, confusion_prior
@@ -55,6 +54,11 @@ struct AnnotatorPosteriors {
   std::vector<AnnotatorEvidence> annotators;
   ConfusionColumns confusion;  ///< expected counts per (annotator, true class, given class), prior not included
   std::vector<Dependence::Pair> alike;  ///< who errs alike, of one project: no sums, so a merge leaves them out
+
+  // What the learner's traits say that it tells of people; figures of the rest mean nothing.
+  [[nodiscard]] bool tells_recall() const;   ///< found, missed and spurious
+  [[nodiscard]] bool tells_classes() const;  ///< confusions, of two classes or more
+  [[nodiscard]] bool tells_boxes() const;
 
   // Inspection. k is an index into annotators.
   [[nodiscard]] BoxPosterior box(std::size_t k) const;

@@ -260,23 +260,17 @@ bool looks_like_datumaro(const std::string& path) {
 void write_datumaro(const CrowdData& data, const std::string& path, WriteReport& report) {
   require_distinct_class_names(data, "datumaro");
   const std::vector<std::string> names = item_names(data);
-  const std::vector<std::vector<SeenImage>> seen = images_by_annotator(data);
   AtomicFolder folder(path);
-  bool any = false;
-  for (std::size_t k = 0; k < seen.size(); ++k) {
-    if (seen[k].empty()) continue;
-    any = true;
-    const std::string own = join(folder.path(), to_file_name(data.annotators[k].id.text));
-    make_folder(own);
+  const bool any = write_by_annotator(data, folder.path(), [&](const std::string& own, const auto& images) {
     make_folder(join(own, "annotations"));
     DatumaroItems items(join(join(own, "annotations"), "default.json"), data);
-    for (const auto& [i, rows] : seen[k]) {
+    for (const auto& [i, rows] : images) {
       items.begin_image(names[i]);
       for (const std::size_t n : rows) items.box(data.annotations[n].box, data.annotations[n].label, std::nullopt);
       items.end_image(data.images[i]);
     }
     items.finish();
-  }
+  });
   std::size_t renamed = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
     renamed += data.images[i].id.is_integer || data.images[i].id.text != names[i] ? 1 : 0;
@@ -285,11 +279,7 @@ void write_datumaro(const CrowdData& data, const std::string& path, WriteReport&
   add_loss(report, "image ids (images are known by their names)", renamed);
   add_unseen_image_loss(data, report);
   add_folder_name_loss(data, report);
-  add_guessed_assignment_loss(data, report);
-  add_annotator_losses(data, false, false, report);
-  add_class_id_losses(data, 0, report);
-  add_type_losses(data, false, false, true, report);
-  add_truth_loss(data, report);
+  add_annotator_folder_losses(data, 0, false, report);
   folder.commit();
 }
 

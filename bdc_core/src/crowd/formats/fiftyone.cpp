@@ -439,16 +439,10 @@ void write_fiftyone(const CrowdData& data, const std::string& path, WriteReport&
   const std::vector<std::string> names = item_names(data);
   AtomicFolder folder(path);
   write_item_sizes(join(folder.path(), "sizes.csv"), data, names);
-  const std::vector<std::vector<SeenImage>> seen = images_by_annotator(data);
   std::size_t sizeless = 0;
-  bool any = false;
-  for (std::size_t k = 0; k < seen.size(); ++k) {
-    if (seen[k].empty()) continue;
-    any = true;
-    const std::string own = join(folder.path(), to_file_name(data.annotators[k].id.text));
-    make_folder(own);
+  const bool any = write_by_annotator(data, folder.path(), [&](const std::string& own, const auto& images) {
     FiftyOneLabels labels(join(own, "labels.json"), data);
-    for (const auto& [i, rows] : seen[k]) {
+    for (const auto& [i, rows] : images) {
       labels.begin_image(names[i]);
       for (const std::size_t n : rows) {
         const Annotation& a = data.annotations[n];
@@ -457,15 +451,11 @@ void write_fiftyone(const CrowdData& data, const std::string& path, WriteReport&
       labels.end_image();
     }
     labels.finish();
-  }
+  });
   if (!any) add_loss(report, "classes without boxes", data.classes.size());
   add_loss(report, "boxes of images without a size", sizeless);
   add_folder_name_loss(data, report);
-  add_guessed_assignment_loss(data, report);
-  add_annotator_losses(data, false, false, report);
-  add_class_id_losses(data, 1, report);
-  add_type_losses(data, true, false, true, report);
-  add_truth_loss(data, report);
+  add_annotator_folder_losses(data, 1, true, report);
   folder.commit();
 }
 

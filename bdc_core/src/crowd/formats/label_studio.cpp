@@ -191,12 +191,7 @@ class LabelStudioReader {
 
   void count_predictions() {
     json_.begin_array();
-    while (json_.next_element()) {
-      if (json_.peek() != JsonReader::Type::object) {
-        json_.skip();
-        continue;
-      }
-      json_.begin_object();
+    while (json_.next_object_element()) {
       while (json_.next_member()) {
         if (json_.key() != "result" || json_.peek() != JsonReader::Type::array) {
           json_.skip();
@@ -524,12 +519,7 @@ void read_label_studio(const std::string& path, ReadContext& context) {
 bool has_results(JsonReader& json) {
   if (json.peek() != JsonReader::Type::array) return json.skip(), false;
   json.begin_array();
-  while (json.next_element()) {
-    if (json.peek() != JsonReader::Type::object) {
-      json.skip();
-      continue;
-    }
-    json.begin_object();
+  while (json.next_object_element()) {
     while (json.next_member()) {
       if (json.key() == "result" || json.key() == "completed_by") return true;
       json.skip();

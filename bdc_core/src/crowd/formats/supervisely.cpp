@@ -186,12 +186,7 @@ bool has_login(const std::string& path) {
         continue;
       }
       json.begin_array();
-      while (json.next_element()) {
-        if (json.peek() != JsonReader::Type::object) {
-          json.skip();
-          continue;
-        }
-        json.begin_object();
+      while (json.next_object_element()) {
         while (json.next_member()) {
           if (json.key() == "labelerLogin" && json.peek() == JsonReader::Type::string && !json.string().empty()) {
             return true;

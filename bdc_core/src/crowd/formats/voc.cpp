@@ -212,11 +212,7 @@ void write_voc(const CrowdData& data, const std::string& path, WriteReport& repo
       write_text_file(join(own_folder, names[i] + ".xml"), text);
     });
   }
-  add_guessed_assignment_loss(data, report);
-  add_annotator_losses(data, false, false, report);
-  add_class_id_losses(data, 1, report);
-  add_type_losses(data, true, false, true, report);
-  add_truth_loss(data, report);
+  add_annotator_folder_losses(data, 1, true, report);
   folder.commit();
 }
 

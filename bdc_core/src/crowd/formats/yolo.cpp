@@ -326,11 +326,7 @@ void write_yolo(const CrowdData& data, const std::string& path, WriteReport& rep
   }
   add_loss(report, "boxes of images without a size", sizeless);
   add_folder_name_loss(data, report);
-  add_guessed_assignment_loss(data, report);
-  add_annotator_losses(data, false, false, report);
-  add_class_id_losses(data, 0, report);
-  add_type_losses(data, true, false, true, report);
-  add_truth_loss(data, report);
+  add_annotator_folder_losses(data, 0, true, report);
   folder.commit();
 }
 

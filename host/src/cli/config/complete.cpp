@@ -18,25 +18,6 @@ Json layered(const Json& registry, const Json& config) {
   return out;
 }
 
-template <class Value>
-void set_if_null(Json& at, const Value& value) {
-  if (at.is_null()) at = value;
-}
-
-/// What the detector recommends in the place of every null.
-void fill_recommended(Json& config, const plugin::DetectorInfo& info) {
-  Json &train = config["train"], &evaluate = config["evaluate"];
-  set_if_null(train["batch_size"], info.optimizer.batch_size);
-  set_if_null(train["input_size"], info.input_size);
-  set_if_null(train["optimizer"], info.optimizer.kind);
-  set_if_null(train["learning_rate"], info.optimizer.learning_rate);
-  set_if_null(train["momentum"], info.optimizer.momentum);
-  set_if_null(train["weight_decay"], info.optimizer.weight_decay);
-  set_if_null(evaluate["min_score"], info.detections.min_score);
-  set_if_null(evaluate["nms_iou"], info.detections.nms_iou);
-  set_if_null(evaluate["max_per_image"], info.detections.max_per_image);
-}
-
 void check_input_size(const Json& config, const plugin::DetectorInfo& info) {
   const auto size = config["train"]["input_size"].get<std::int64_t>();
   if (size % info.stride != 0 || size < info.min_input_size) {

@@ -104,7 +104,7 @@ Json apply_set(Json& config, const std::string& text) {
       std::find_if(keys.begin(), keys.end(), [&, name = path](const ConfigKey& k) { return k.spec.name == name; });
   const bool is_text = key != keys.end() && std::holds_alternative<std::string>(key->spec.default_value);
   Json value = is_text ? Json(value_text) : typed(value_text);
-  if (is_text && key->from_plugin && value_text == "null") value = nullptr;
+  if (is_text && key->recommended && value_text == "null") value = nullptr;
   Json layer = std::move(value);
   for (std::size_t end = path.size(); end != std::string::npos;) {  // wrap from the innermost name outwards
     const auto dot = end == 0 ? std::string::npos : path.rfind('.', end - 1);

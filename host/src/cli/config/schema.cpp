@@ -102,7 +102,7 @@ void check_section(const Json& section, const std::string& prefix, const std::st
     const auto& keys = config_keys();
     const auto key = std::find_if(keys.begin(), keys.end(), [&](const ConfigKey& k) { return k.spec.name == path; });
     if (key != keys.end()) {
-      if (!(key->from_plugin && value.is_null())) (void)check_option(key->spec, value, where);
+      if (!(key->recommended && value.is_null())) (void)check_option(key->spec, value, where);
     } else if (std::find(known.begin(), known.end(), name) != known.end()) {
       require_object(value, where);
       check_section(value, path + ".", source);
@@ -160,14 +160,39 @@ PathKind path_kind(const std::string& kind) {
 plugin::OptionValue option_value(bool value) {
   return value;
 }
+plugin::OptionValue option_value(std::int64_t value) {
+  return value;
+}
 plugin::OptionValue option_value(int value) {
   return std::int64_t{value};
 }
 plugin::OptionValue option_value(double value) {
   return value;
 }
+plugin::OptionValue option_value(std::string value) {
+  return value;
+}
 plugin::OptionValue option_value(const char* value) {
   return std::string(value);
+}
+
+/// The start of a row: a default, or a function of what the detector says of itself.
+template <class Start>
+plugin::OptionValue default_of(const Start& start) {
+  if constexpr (std::is_invocable_v<Start, const plugin::DetectorInfo&>) {
+    return option_value(start(plugin::DetectorInfo()));  // never used but for its type
+  } else {
+    return option_value(start);
+  }
+}
+
+template <class Start>
+std::function<plugin::OptionValue(const plugin::DetectorInfo&)> recommended_by(const Start& start) {
+  if constexpr (std::is_invocable_v<Start, const plugin::DetectorInfo&>) {
+    return [start](const plugin::DetectorInfo& info) { return option_value(start(info)); };
+  } else {
+    return nullptr;
+  }
 }
 
 template <class Kind>
@@ -182,15 +207,16 @@ void set_member(Kind& member, const Json& value) {
 
 std::vector<ConfigKey> make_keys() {
   std::vector<ConfigKey> keys;
-  keys.push_back({string_option("plugin.name", "", "the detector; see `bdc-host plugins list`"), false, PathKind::none,
-                  [](RunConfig& config, const Json& value) { set_member(config.plugin.name, value); }});
-#define BDC_ROW(kind, name, start, help, ...)                                                                   \
-  {                                                                                                             \
-    const Limits allowed = limits(__VA_ARGS__);                                                                 \
-    keys.push_back({{prefix + #name, option_value(start), help, allowed.low, allowed.high, allowed.choices},    \
-                    IsOptional<kind>::value,                                                                    \
-                    path_kind(#kind),                                                                           \
-                    [of](RunConfig& config, const Json& given) { set_member<kind>(of(config).name, given); }}); \
+  keys.push_back({string_option("plugin.name", "", "the detector; see `bdc-host plugins list`"), PathKind::none,
+                  [](RunConfig& config, const Json& value) { set_member(config.plugin.name, value); }, nullptr});
+#define BDC_ROW(kind, name, start, help, ...)                                                                 \
+  {                                                                                                           \
+    const Limits allowed = limits(__VA_ARGS__);                                                               \
+    const auto begins = start;                                                                                \
+    keys.push_back({{prefix + #name, default_of(begins), help, allowed.low, allowed.high, allowed.choices},   \
+                    path_kind(#kind),                                                                         \
+                    [of](RunConfig& config, const Json& given) { set_member<kind>(of(config).name, given); }, \
+                    recommended_by(begins)});                                                                 \
   }
 #define BDC_SECTION(path, KEYS)                       \
   {                                                   \
@@ -233,7 +259,7 @@ const std::vector<ConfigKey>& config_keys() {
 Json default_config() {
   Json out = Json::object();
   for (const auto& key : config_keys()) {
-    put(out, key.spec.name, key.from_plugin ? Json(nullptr) : to_json(key.spec.default_value));
+    put(out, key.spec.name, key.recommended ? Json(nullptr) : to_json(key.spec.default_value));
     if (key.spec.name == "plugin.name") {
       out["plugin"]["options"] = Json::object();
       out["hooks"] = Json::array();
@@ -245,6 +271,14 @@ Json default_config() {
 void check_layer(const Json& layer, const std::string& source) {
   if (!layer.is_object()) fail(source, "expected an object at the top, found " + type_of(layer));
   check_section(layer, "", source);
+}
+
+void fill_recommended(Json& config, const plugin::DetectorInfo& info) {
+  for (const ConfigKey& key : config_keys()) {
+    if (key.recommended && value_at(config, key.spec.name).is_null()) {
+      put(config, key.spec.name, to_json(key.recommended(info)));
+    }
+  }
 }
 
 RunConfig settings_of(const Json& config) {

@@ -16,9 +16,10 @@ enum class PathKind { none, one, several };
 /// One key of a training config. The option's name is the dotted path, e.g. "train.epochs".
 struct ConfigKey {
   plugin::OptionSpec spec;
-  bool from_plugin = false;  ///< null (the default) means: what the plugin recommends
   PathKind path = PathKind::none;
   std::function<void(RunConfig&, const Json&)> set;  ///< puts a checked value into the member that the key stands for
+  /// What the detector recommends where the key is null, its default; empty: the key cannot be null.
+  std::function<plugin::OptionValue(const plugin::DetectorInfo&)> recommended;
 };
 
 /// Every key but two that have a shape of their own: "plugin.options" (an object, checked against the plugin's schema)
@@ -31,6 +32,9 @@ struct ConfigKey {
 /// Throws UserError (exit 3) with `source`, the key's path, what was expected and the nearest known key, unless every
 /// key in `layer` is known and of the right type. A layer need not be complete.
 void check_layer(const Json& layer, const std::string& source);
+
+/// Puts what the detector recommends in the place of every null. The config is otherwise complete.
+void fill_recommended(Json& config, const plugin::DetectorInfo& info);
 
 /// What a complete config says, but for the options of the plugin and the hooks: those need schemas of their own.
 [[nodiscard]] RunConfig settings_of(const Json& config);

@@ -18,10 +18,6 @@ std::string who(const AnnotatorEvidence& annotator) {
   return printable(annotator.name.empty() ? annotator.id.text : annotator.name, 40);
 }
 
-bool has_box_errors(const AnnotatorPosteriors& posteriors) {
-  return learner_traits(posteriors.profile).knows_boxes;
-}
-
 }  // namespace
 
 std::vector<std::size_t> annotators_by_quality(const AnnotatorPosteriors& posteriors) {
@@ -41,12 +37,12 @@ void print_annotators(std::ostream& out, const AnnotatorPosteriors& posteriors, 
   const auto order = annotators_by_quality(posteriors);
   std::vector<std::pair<std::string, Figure (*)(const AnnotatorPosteriors&, std::size_t)>> columns;
   columns.emplace_back("quality", quality_figure);
-  if (posteriors.has_existence) {
+  if (posteriors.tells_recall()) {
     columns.emplace_back("recall", recall_figure);
     columns.emplace_back("spurious/image", spurious_figure);
   }
-  if (posteriors.classes.size() > 1) columns.emplace_back("class accuracy", accuracy_figure);
-  if (has_box_errors(posteriors)) columns.emplace_back("box noise", box_noise_figure);
+  if (posteriors.tells_classes()) columns.emplace_back("class accuracy", accuracy_figure);
+  if (posteriors.tells_boxes()) columns.emplace_back("box noise", box_noise_figure);
   std::vector<std::string> headings{"annotator", "images", "boxes"};
   for (const auto& column : columns) headings.push_back(column.first);
   Table table(headings);
@@ -89,10 +85,10 @@ void print_simulated(std::ostream& out, const AnnotatorPosteriors& posteriors,
     const SimulatedAnnotator& t = truth[k];
     // An edge moves with the centre and with half the size.
     const double noise = std::hypot((t.noise[0] + t.noise[1]) / 2, (t.noise[2] + t.noise[3]) / 4);
-    table.add({t.name, posteriors.has_existence ? pair(posteriors.drawn_share(k), t.recall) : "-",
-               posteriors.has_existence ? pair(posteriors.mean_spurious_per_image(k), t.spurious_rate) : "-",
+    table.add({t.name, posteriors.tells_recall() ? pair(posteriors.drawn_share(k), t.recall) : "-",
+               posteriors.tells_recall() ? pair(posteriors.mean_spurious_per_image(k), t.spurious_rate) : "-",
                pair(posteriors.accuracy(k), t.class_accuracy),
-               has_box_errors(posteriors) ? pair(box_noise(posteriors, k), noise) : "-"});
+               posteriors.tells_boxes() ? pair(box_noise(posteriors, k), noise) : "-"});
   }
   table.print(out);
 }

@@ -14,7 +14,7 @@ namespace {
 int print_keys() {
   Table table({"key", "default", "allowed", "meaning"});
   for (const auto& key : config_keys()) {
-    table.add({key.spec.name, key.from_plugin ? "the plugin's" : to_json(key.spec.default_value).dump(),
+    table.add({key.spec.name, key.recommended ? "the plugin's" : to_json(key.spec.default_value).dump(),
                range_text(key.spec), key.spec.help});
   }
   table.add({"plugin.options", "{}", "", "see `bdc-host plugins info NAME`"});

@@ -17,26 +17,22 @@ constexpr std::size_t kMostRows = 5000;
 constexpr double kFewBoxes = 10;  // fewer say hardly anything of an annotator
 constexpr double kTied = 0.3;     // IoU from which a box counts as that of a true object
 
-bool knows_boxes(const AnnotatorPosteriors& p) {
-  return learner_traits(p.profile).knows_boxes;
-}
-
 struct Column {
   std::string name, hint;
 };
 
 std::vector<Column> columns_of(const AnnotatorPosteriors& p, bool measured) {
   const BoxErrorNames box = box_error_names(p.profile);
-  const bool classes = p.classes.size() > 1;
+  const bool classes = p.tells_classes();
   std::vector<Column> out = {{"images", "images seen"}, {"boxes", "boxes drawn"}};
   out.push_back({"quality", classes ? "recall × class accuracy / (1 + spurious boxes per image)"
                                     : "recall / (1 + spurious boxes per image)"});
-  if (p.has_existence) {
+  if (p.tells_recall()) {
     out.push_back({"recall", "share of the objects shown to them that they drew in place"});
     out.push_back({"spurious", "boxes where nothing is, per image in which anybody drew something"});
   }
   if (classes) out.push_back({"accuracy", "probability that the class is right, over the classes shown to them"});
-  if (knows_boxes(p)) {
+  if (p.tells_boxes()) {
     for (std::size_t i = 0; i < 4; ++i) out.push_back({box.heading[i], "mean box error, " + box.unit[i]});
     const std::string unit = box.unit[0] == box.unit[2] ? box.unit[0] : "over position and size";
     out.push_back({"box σ", "typical deviation of a box coordinate, bias taken out, " + unit});
@@ -65,9 +61,9 @@ std::string cell(const Figure& f, int decimals) {
 std::string cells_of(const AnnotatorPosteriors& p, std::size_t k, const MeasuredAnnotator* measured) {
   std::string out = cell(std::round(p.annotators[k].images), 0) + cell(std::round(p.annotators[k].annotations), 0) +
                     cell(quality_figure(p, k), 2);
-  if (p.has_existence) out += cell(recall_figure(p, k), 2) + cell(spurious_figure(p, k), 2);
-  if (p.classes.size() > 1) out += cell(accuracy_figure(p, k), 2);
-  if (knows_boxes(p)) {
+  if (p.tells_recall()) out += cell(recall_figure(p, k), 2) + cell(spurious_figure(p, k), 2);
+  if (p.tells_classes()) out += cell(accuracy_figure(p, k), 2);
+  if (p.tells_boxes()) {
     for (const Figure& bias : bias_figures(p, k)) out += cell(bias, 3);
     out += cell(box_noise_figure(p, k), 3);
   }
@@ -75,7 +71,7 @@ std::string cells_of(const AnnotatorPosteriors& p, std::size_t k, const Measured
     const double unknown = std::nan("");
     out += cell(static_cast<double>(measured->objects), 0);
     out += cell(measured->objects > 0 ? measured->recall() : unknown, 2);
-    if (p.classes.size() > 1) out += cell(measured->found > 0 ? measured->accuracy() : unknown, 2);
+    if (p.tells_classes()) out += cell(measured->found > 0 ? measured->accuracy() : unknown, 2);
     out += cell(measured->found > 1 ? measured->box_noise() : unknown, 3);
   }
   return out;
@@ -104,9 +100,9 @@ std::string correlation(const AnnotatorPosteriors& p, const std::vector<Measured
   const auto add = [&](const std::string& what, const std::vector<double>* pair) {
     out += (out.empty() ? "" : ", ") + what + " " + brief(rank_correlation(pair[0], pair[1]));
   };
-  if (p.has_existence) add("recall", recall);
-  if (p.classes.size() > 1) add("class accuracy", accuracy);
-  if (knows_boxes(p)) add("box σ", noise);
+  if (p.tells_recall()) add("recall", recall);
+  if (p.tells_classes()) add("class accuracy", accuracy);
+  if (p.tells_boxes()) add("box σ", noise);
   return out + " over " + counted(who.size(), "annotator");
 }
 
@@ -129,13 +125,13 @@ std::string overview(const AnnotatorPosteriors& p, const std::vector<std::size_t
   std::vector<SvgPoint> quality, boxes;
   double most_spurious = 0.1, most_noise = 0.05;
   for (const std::size_t k : order) {
-    most_spurious = std::max(most_spurious, p.has_existence ? p.mean_spurious_per_image(k) : 0.0);
+    most_spurious = std::max(most_spurious, p.tells_recall() ? p.mean_spurious_per_image(k) : 0.0);
     most_noise = std::max(most_noise, box_noise(p, k));
   }
   for (const std::size_t k : order) {
     const auto series = static_cast<std::size_t>(std::max(0, clusters.cluster[k]));
     const std::string name = annotator_name(p.annotators[k]);
-    if (p.has_existence) {
+    if (p.tells_recall()) {
       quality.push_back({p.mean_spurious_per_image(k), p.mean_recall(k), series,
                          name + ": recall " + brief(p.mean_recall(k)) + ", spurious boxes per image " +
                              brief(p.mean_spurious_per_image(k))});
@@ -144,13 +140,13 @@ std::string overview(const AnnotatorPosteriors& p, const std::vector<std::size_t
                      name + ": class accuracy " + brief(p.accuracy(k)) + ", box σ " + brief(box_noise(p, k))});
   }
   std::string out = "<div class=\"cards\">";
-  if (p.has_existence) {
+  if (p.tells_recall()) {
     out += "<div class=\"card\">" +
            svg_points("Who misses, who invents", "spurious boxes per image", "recall", quality,
                       {0, most_spurious * 1.05}, {0, 1}) +
            "</div>";
   }
-  if (knows_boxes(p) && p.classes.size() > 1) {
+  if (p.tells_boxes() && p.tells_classes()) {
     out += "<div class=\"card\">" +
            svg_points("Who knows classes, who draws well", "box σ", "class accuracy", boxes, {0, most_noise * 1.05},
                       {0, 1}) +

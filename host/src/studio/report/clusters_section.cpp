@@ -64,9 +64,9 @@ std::string gaussians(const AnnotatorPosteriors& p, const std::vector<ClusterSum
 /// What the groups were made of, and how many there are.
 std::string introduction(const AnnotatorPosteriors& p, const AnnotatorClusters& clusters) {
   std::vector<const char*> made_of;
-  if (p.has_existence) made_of = {"recall", "spurious rate"};
-  if (p.classes.size() > 1) made_of.push_back("class accuracy");
-  if (learner_traits(p.profile).knows_boxes || made_of.empty()) made_of.push_back("box noise");
+  if (p.tells_recall()) made_of = {"recall", "spurious rate"};
+  if (p.tells_classes()) made_of.push_back("class accuracy");
+  if (p.tells_boxes() || made_of.empty()) made_of.push_back("box noise");
   std::string out = "Annotators who are alike, found by k-means on ";
   for (std::size_t n = 0; n < made_of.size(); ++n) {
     out += n == 0 ? "" : n + 1 < made_of.size() ? ", " : " and ";
@@ -97,10 +97,10 @@ std::string clusters_section(const ReportData& data, const AnnotatorClusters& cl
   std::string out = "<section id=\"groups\"><h2>Groups of annotators</h2><p>" + introduction(p, clusters) +
                     "</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\">group</th>";
   std::vector<const char*> columns = {"annotators", "images", "boxes", "quality"};
-  if (p.has_existence) columns.insert(columns.end(), {"recall", "spurious"});
-  const bool classes = p.classes.size() > 1;
+  if (p.tells_recall()) columns.insert(columns.end(), {"recall", "spurious"});
+  const bool classes = p.tells_classes();
   if (classes) columns.push_back("accuracy");
-  const bool has_boxes = learner_traits(p.profile).knows_boxes;
+  const bool has_boxes = p.tells_boxes();
   if (has_boxes) columns.push_back("box σ");
   for (const char* name : columns) out += std::string("<th scope=\"col\" class=\"n\">") + name + "</th>";
   out += (classes ? "<th scope=\"col\">most common confusions</th>" : "") + std::string("</tr></thead><tbody>");
@@ -113,7 +113,7 @@ std::string clusters_section(const ReportData& data, const AnnotatorClusters& cl
                 : "<span class=\"s" + std::to_string(g % 8) + "\"><i></i>" + cluster_name(g) + "</span>") +
            "</td>" + cell(static_cast<double>(s.annotators), 0) + cell(s.images, 1) + cell(s.boxes, 1) +
            cell(s.quality, 3);
-    if (p.has_existence) out += cell(s.recall, 3) + cell(s.spurious, 3);
+    if (p.tells_recall()) out += cell(s.recall, 3) + cell(s.spurious, 3);
     out += (classes ? cell(s.accuracy, 3) : "") + (has_boxes ? cell(s.noise, 3) : "") +
            (classes ? "<td>" + common_confusions(p, s) + "</td></tr>" : "</tr>");
   }

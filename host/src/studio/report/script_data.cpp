@@ -102,7 +102,7 @@ Json script_data(const ReportData& data, const AnnotatorClusters& clusters) {
   out["classes"] = Json::array();
   for (const std::size_t j : shown) out["classes"].push_back(p.classes[j].name);
   out["all_classes"] = J;
-  out["errors"] = learner_traits(p.profile).knows_boxes ? Json(box_error_names(p.profile).name) : Json::array();
+  out["errors"] = p.tells_boxes() ? Json(box_error_names(p.profile).name) : Json::array();
   out["groups"] = Json::array();
   for (const ClusterSummary& s : groups) {
     out["groups"].push_back(

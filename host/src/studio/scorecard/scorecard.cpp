@@ -260,12 +260,12 @@ std::string Scorecards::in_short(std::size_t k) const {
     }
     rows += "<td class=\"n\">" + mean_text(mean, scale, decimals, unit) + "</td></tr>";
   };
-  if (p.has_existence) {
+  if (p.tells_recall()) {
     row("of 10 objects you draw in place", recall_figure(p, k), recall_, 10, 1, "");
     row("boxes in 10 images where nothing is", spurious_figure(p, k), spurious_, 10, 1, "");
   }
-  if (p.classes.size() > 1) row("of 10 objects you name right", accuracy_figure(p, k), accuracy_, 10, 1, "");
-  if (learner_traits(p.profile).knows_boxes) {
+  if (p.tells_classes()) row("of 10 objects you name right", accuracy_figure(p, k), accuracy_, 10, 1, "");
+  if (p.tells_boxes()) {
     row("a side of your box is off by", box_noise_figure(p, k), noise_, 100, 1, " %");
   }
   return "<div class=\"scroll\"><table class=\"short\"><thead><tr><th scope=\"col\"></th><th scope=\"col\" "
@@ -278,7 +278,7 @@ std::string Scorecards::missed_part(std::size_t k, const std::string& missed, co
                                     const std::string& extra) const {
   const AnnotatorPosteriors& p = *data_.posteriors;
   std::string out = "<section><h2>What you miss, and what you add</h2>";
-  if (!p.has_existence) {
+  if (!p.tells_recall()) {
     return out + "<p>The method behind these figures (" + escape_html(p.profile) +
            ") does not tell who misses what.</p>" + missed + loose + extra + "</section>";
   }
@@ -320,7 +320,7 @@ std::string Scorecards::missed_part(std::size_t k, const std::string& missed, co
 
 std::string Scorecards::confused_part(std::size_t k, const std::string& examples) const {
   const AnnotatorPosteriors& p = *data_.posteriors;
-  if (p.classes.size() < 2) return "";
+  if (!p.tells_classes()) return "";
   std::string out = "<section><h2>What you confuse</h2>";
   const Figure accuracy = accuracy_figure(p, k);
   if (!accuracy.determined) {
@@ -347,7 +347,7 @@ std::string Scorecards::confused_part(std::size_t k, const std::string& examples
 
 std::string Scorecards::boxes_part(std::size_t k, const std::string& examples) const {
   const AnnotatorPosteriors& p = *data_.posteriors;
-  if (!learner_traits(p.profile).knows_boxes) return "";
+  if (!p.tells_boxes()) return "";
   std::string out = "<section><h2>Where you draw</h2>";
   const auto bias = bias_figures(p, k);
   if (!bias[0].determined) {
@@ -403,7 +403,7 @@ std::string Scorecards::page(std::size_t k) const {
   const AnnotatorEvidence& e = p.annotators[k];
   ExampleCards cards(data_, k);
   const Examples examples = examples_of(data_, k, settings_.examples);
-  const bool classes = p.classes.size() > 1;
+  const bool classes = p.tells_classes();
   const auto name_of = [&](std::int32_t label) { return isolated(shortened(cards.class_name(label), 40)); };
   const std::string missed = cards.html(examples.missed, [&](const Example& x) {
     return (classes ? name_of(x.class_found) : std::string("object")) + ", " + sure_text(x.sure) +

@@ -16,7 +16,6 @@ void set_priors(AnnotatorPosteriors& p) {
   p.box_prior.beta = start.precision_rate[0];
   p.box_prior.full_covariance = false;
   p.confusion_prior = {3, 0.1};
-  p.has_existence = true;
   set_figure_priors(p);
 }
 
