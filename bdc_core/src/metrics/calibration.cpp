@@ -7,6 +7,23 @@
 #include "bdc/base/error.h"
 
 namespace bdc {
+namespace {
+
+double mean_over_bins(const Calibration& c, double CalibrationBin::*figure) {
+  double sum = 0;
+  for (const CalibrationBin& bin : c.bins) sum += static_cast<double>(bin.count) * bin.*figure;
+  return c.count == 0 ? 0.0 : sum / static_cast<double>(c.count);
+}
+
+}  // namespace
+
+double Calibration::mean_confidence() const {
+  return mean_over_bins(*this, &CalibrationBin::mean_confidence);
+}
+
+double Calibration::share_correct() const {
+  return mean_over_bins(*this, &CalibrationBin::share_correct);
+}
 
 Calibration calibrate(Span<const double> confidence, Span<const char> correct, std::size_t bins) {
   if (bins == 0) throw std::invalid_argument("calibrate: at least one bin is needed");

@@ -18,7 +18,11 @@ TEST(Calibration, IsTheWeightedGapBetweenConfidenceAndHits) {
   EXPECT_NEAR(c.largest_error, 0.3, 1e-12);
   EXPECT_EQ(c.bins[4].count, 2u);
   EXPECT_EQ(bdc::calibrate(std::vector<double>{1.0}, std::vector<char>{1}, 5).bins[4].count, 1u);
-  EXPECT_EQ(bdc::calibrate(std::vector<double>{}, std::vector<char>{}, 5).expected_error, 0);
+  EXPECT_NEAR(c.mean_confidence(), 0.6, 1e-12);
+  EXPECT_NEAR(c.share_correct(), 0.5, 1e-12);
+  const bdc::Calibration nothing = bdc::calibrate(std::vector<double>{}, std::vector<char>{}, 5);
+  EXPECT_EQ(nothing.expected_error, 0);
+  EXPECT_EQ(nothing.mean_confidence(), 0);
 }
 
 TEST(Calibration, HonestProbabilitiesHaveASmallError) {

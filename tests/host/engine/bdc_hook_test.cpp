@@ -142,6 +142,29 @@ TEST(BdcHook, WarnsOnceWhenItsTargetsHaveVanishedAndSaysWhichOptionHelps) {
   EXPECT_TRUE(warnings_of("absence_aware", true).empty());
 }
 
+TEST(BdcHook, SaysHowFarItsClassesCanBeBelievedWhereThereIsTruth) {
+  CrowdData crowd;
+  for (const char* name : {"1", "2"}) crowd.classes.push_back({{name, true}, name});
+  for (const char* name : {"a", "b"}) crowd.annotators.push_back({{name, false}, name});
+  for (int i = 0; i < 40; ++i) {
+    crowd.images.push_back({{std::to_string(i), true}, "", 100, 100});
+    for (int k = 0; k < 2; ++k) crowd.annotations.push_back({{10, 30, 40, 60}, i, 0, k});
+    // Everybody takes every fourth object for one of the other class.
+    crowd.truth.push_back({{10, 30, 40, 60}, i, i % 4 == 0 ? 1 : 0, false, 900});
+  }
+  crowd.has_truth = true;
+  crowd.finalize();
+  const test::TemporaryFolder folder;
+  const auto hook =
+      make_learner_hook("mv", {1, check_options(find_builtin_hook("mv")->options, Json::object(), "options")});
+  plugin::RunContext run = make_run_context(crowd);
+  run.run_folder = folder.path().string();
+  hook->before_fit(run);
+  EXPECT_NEAR(run.metrics.at("mv/class_accuracy"), 0.75, 1e-9);
+  EXPECT_NEAR(run.metrics.at("mv/class_confidence"), 1, 1e-9);
+  EXPECT_NEAR(run.metrics.at("mv/class_calibration_error"), 0.25, 1e-9);
+}
+
 TEST(BdcHook, LooksAtThePredictionsOfAStepUnlessItsScheduleIsByEpoch) {
   for (const char* schedule : {"batch", "epoch"}) {
     plugin::HookInfo info = *find_builtin_hook("bdc");

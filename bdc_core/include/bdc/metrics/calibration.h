@@ -22,6 +22,10 @@ struct Calibration {
   double largest_error = 0;   ///< over the bins that are not empty
   std::size_t count = 0;
   std::vector<CalibrationBin> bins;
+
+  // Over all samples; 0 without any.
+  [[nodiscard]] double mean_confidence() const;
+  [[nodiscard]] double share_correct() const;
 };
 
 /// Bins of equal width over [0, 1]; confidence 1 falls into the last. Throws std::invalid_argument for a confidence

@@ -7,6 +7,7 @@
 #include "bdc/base/atomic_file.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/metrics/aggregation_ap.h"
+#include "bdc/metrics/calibration.h"
 #include "files/json_file.h"
 
 namespace bdc::host {
@@ -29,6 +30,11 @@ void report_targets(const std::string& hook, const Targets& targets, plugin::Run
   run.metrics[hook + "/AP"] = result.stats[0];
   run.metrics[hook + "/AP50"] = result.stats[1];
   run.metrics[hook + "/AP75"] = result.stats[2];
+  const Calibration classes = calibrate_targets(targets, *run.labels).classes;
+  if (classes.count == 0) return;
+  run.metrics[hook + "/class_confidence"] = classes.mean_confidence();
+  run.metrics[hook + "/class_accuracy"] = classes.share_correct();
+  run.metrics[hook + "/class_calibration_error"] = classes.expected_error;
 }
 
 void write_annotators(const AnnotatorPosteriors& posteriors, std::int64_t epoch, plugin::RunContext& run) {
