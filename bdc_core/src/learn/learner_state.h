@@ -10,8 +10,9 @@ namespace bdc {
 /// The first bytes of every learner's state and evidence, so that another learner's, or another version's, is refused
 /// with a sentence instead of being misread.
 inline constexpr std::uint32_t kLearnerState = 0x4c434442;  // "BDCL"
-inline constexpr std::uint32_t kLearnerStateVersion = 5;  // 1 had no such header; 2 had one object rate for all images;
-                                                          // 3 shares by true class; 4 no share of blank images
+inline constexpr std::uint32_t kLearnerStateVersion = 6;  // 1 had no such header; 2 had one object rate for all images;
+                                                          // 3 shares by true class; 4 no share of blank images;
+                                                          // 5 one prior of object rates for all worklists
 
 inline void write_state_header(StateWriter& state, const std::string& learner) {
   state(kLearnerState), state(kLearnerStateVersion);

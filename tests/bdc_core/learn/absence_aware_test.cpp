@@ -410,6 +410,29 @@ TEST(AbsenceAware, ABoxFarFromWhatTheOthersDrewIsLooseThoughItPullsTheConsensus)
   EXPECT_GT(s[2].loose + s[2].missed, 20) << "every second box is somewhere else";
 }
 
+TEST(AbsenceAware, WhereTwoDisagreeOfAnObjectsPlaceOneOfThemIsOutOfItNotBoth) {
+  CrowdData crowd = empty_crowd(200, 2, 1);
+  std::mt19937 random(5);
+  std::normal_distribution<double> off(0, 8);
+  double far_apart = 0;
+  for (std::size_t i = 0; i < 200; ++i) {
+    std::array<Box, 2> drawn;
+    for (int k = 0; k < 2; ++k) {
+      Box& b = drawn[static_cast<std::size_t>(k)];
+      b = {40 + off(random), 40 + off(random), 95 + off(random), 95 + off(random)};
+      crowd.annotations.push_back({b, static_cast<std::int32_t>(i), 0, k});
+      crowd.assignments.push_back({static_cast<std::int32_t>(i), k});
+    }
+    if (iou(drawn[0], drawn[1]) < bdc::kDrawnIou) ++far_apart;
+  }
+  crowd.finalize();
+  ASSERT_GT(far_apart, 10);
+  const AbsenceAwareResult r = run_absence_aware(crowd, nullptr);
+  const double loose = r.evidence.source[0].loose + r.evidence.source[1].loose;
+  EXPECT_GT(loose, 0.5 * far_apart);
+  EXPECT_LT(loose, 1.3 * far_apart);
+}
+
 TEST(AbsenceAware, AnAnnotatorWhoLookedAndDrewNothingIsEvidenceAgainst) {
   // Annotator 0 draws a lone box in the last image. In one crowd the others saw that image, in the other they did not.
   const auto existence = [](bool others_saw) {

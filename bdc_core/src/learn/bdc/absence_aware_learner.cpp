@@ -24,7 +24,7 @@ void archive_beliefs(Archive& state, Beliefs& b) {
   auto& p = b.priors;
   state(p.precision_shape), state(p.precision_rate), state(p.bias_strength);
   state(p.recall_a), state(p.recall_b), state(p.spurious_shape), state(p.spurious_rate);
-  state(p.object_share), state(p.blank_share);
+  for (auto& kind : p.worklist) state(kind.object_share), state(kind.blank_share);
   state(p.right_strength), state(p.wrong_strength);
   std::vector<double> shares = p.wrong_share.dense();  // the form of states since 0.1
   state(shares);

@@ -31,6 +31,9 @@ inline constexpr std::size_t kScoreLevels = 10;
 /// Object rates (objects per image) that the model tells apart: 0.03 * 1.2^m.
 inline constexpr std::size_t kObjectRates = 46;
 
+/// Worklists that the model tells apart: piles of images with many and with few objects, shown to different people.
+inline constexpr std::size_t kWorklists = 2;
+
 /// A box is where the object is when their intersection over union is at least this.
 inline constexpr double kLocatedIou = 0.5;
 
@@ -60,14 +63,20 @@ struct SourceEvidence {
   void merge(const SourceEvidence& other);
 };
 
+/// Images of one worklist.
+struct WorklistEvidence {
+  double images = 0;                               ///< that are not lone and that somebody saw who ever draws
+  double blank_images = 0;                         ///< of these, those that are blank
+  std::array<double, kObjectRates> rate_images{};  ///< how many of the others have each object rate
+  void merge(const WorklistEvidence& other);
+};
+
 /// Everything the sources' posteriors need to know of the images.
 struct AbsenceAwareEvidence {
   std::vector<SourceEvidence> source;
-  ConfusionColumns confusion;                      ///< expected counts (source, true class, given class)
-  std::vector<double> class_count;                 ///< J, expected objects of each class
-  double images = 0;                               ///< images that are not lone and that somebody saw who ever draws
-  double blank_images = 0;                         ///< of these, those that are blank
-  std::array<double, kObjectRates> rate_images{};  ///< how many of the others have each object rate
+  ConfusionColumns confusion;       ///< expected counts (source, true class, given class)
+  std::vector<double> class_count;  ///< J, expected objects of each class
+  std::array<WorklistEvidence, kWorklists> worklist{};
   double image_bound = 0;  ///< the images' part of the bound; filled by consensus_of_image alone
   std::array<double, kScoreLevels> real_level{}, spurious_level{};  ///< the detector's boxes by score
   /// Throws std::invalid_argument unless both have the same sources, classes and confusion columns.
@@ -81,15 +90,20 @@ struct AbsenceAwareEvidence {
   return out;
 }
 
+/// What is known of the images of one worklist before anybody has drawn.
+struct WorklistPriors {
+  std::array<double, kObjectRates> object_share = even_shares();  ///< of images that are not blank, by object rate
+  double blank_share = 0.5;                                       ///< of images
+};
+
 /// Priors shared by all sources. They are fitted to the crowd (empirical Bayes), so these values are only a start.
 struct AbsenceAwarePriors {
   std::array<double, 4> precision_shape{2, 2, 2, 2};  ///< Gamma prior of an edge's precision
   std::array<double, 4> precision_rate{0.0288, 0.0288, 0.0288, 0.0288};
-  std::array<double, 4> bias_strength{10, 10, 10, 10};            ///< bias ~ N(0, 1 / (strength * precision))
-  double recall_a = 8, recall_b = 2;                              ///< Beta prior of the recall
-  double spurious_shape = 1, spurious_rate = 3;                   ///< Gamma prior of spurious boxes per image
-  std::array<double, kObjectRates> object_share = even_shares();  ///< of images that are not blank, by object rate
-  double blank_share = 0.5;                                       ///< of images
+  std::array<double, 4> bias_strength{10, 10, 10, 10};  ///< bias ~ N(0, 1 / (strength * precision))
+  double recall_a = 8, recall_b = 2;                    ///< Beta prior of the recall
+  double spurious_shape = 1, spurious_rate = 3;         ///< Gamma prior of spurious boxes per image
+  std::array<WorklistPriors, kWorklists> worklist;
   double right_strength = 1.5,
          wrong_strength = 1;  ///< typical Dirichlet weight of the right class and of all the wrong
   WrongShares wrong_share;
@@ -128,6 +142,7 @@ struct AbsenceAwareBeliefs {
   bool corroborated = true;
   AbsenceAwarePriors priors;
   std::vector<SourceBelief> source;
+  std::vector<std::uint8_t> worklist;  ///< of every annotator
   /// Who errs alike (Dependence), by source: source k on dependent_on[dependent_begin[k] .. [k+1]); empty: nobody.
   std::vector<std::size_t> dependent_begin;
   std::vector<std::int32_t> dependent_on;

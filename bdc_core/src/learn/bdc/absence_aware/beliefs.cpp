@@ -6,6 +6,7 @@
 #include "learn/bdc/absence_aware/image_state.h"
 #include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/source_update.h"
+#include "learn/bdc/absence_aware/worklists.h"
 
 namespace bdc {
 namespace {
@@ -102,6 +103,7 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector, c
     b.source[k].draws = b.log_confusion.begin[k + 1] > b.log_confusion.begin[k];
   }
   b.corroborated = is_corroborated(crowd, b);
+  b.worklist = absence_aware::find_worklists(crowd);
   return b;
 }
 

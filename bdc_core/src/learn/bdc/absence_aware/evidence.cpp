@@ -6,6 +6,7 @@
 #include "learn/bdc/absence_aware/candidate.h"
 #include "learn/bdc/absence_aware/edge_kernels.h"
 #include "learn/bdc/absence_aware/object_rate.h"
+#include "learn/bdc/absence_aware/worklists.h"
 
 namespace bdc {
 
@@ -27,6 +28,12 @@ void SourceEvidence::merge(const SourceEvidence& other) {
   }
 }
 
+void WorklistEvidence::merge(const WorklistEvidence& other) {
+  images += other.images;
+  blank_images += other.blank_images;
+  for (std::size_t m = 0; m < kObjectRates; ++m) rate_images[m] += other.rate_images[m];
+}
+
 void AbsenceAwareEvidence::merge(const AbsenceAwareEvidence& other) {
   if (source.size() != other.source.size() || class_count.size() != other.class_count.size() ||
       confusion.begin != other.confusion.begin || confusion.label != other.confusion.label) {
@@ -35,9 +42,7 @@ void AbsenceAwareEvidence::merge(const AbsenceAwareEvidence& other) {
   for (std::size_t k = 0; k < source.size(); ++k) source[k].merge(other.source[k]);
   for (std::size_t i = 0; i < confusion.value.size(); ++i) confusion.value[i] += other.confusion.value[i];
   for (std::size_t j = 0; j < class_count.size(); ++j) class_count[j] += other.class_count[j];
-  images += other.images;
-  blank_images += other.blank_images;
-  for (std::size_t m = 0; m < kObjectRates; ++m) rate_images[m] += other.rate_images[m];
+  for (std::size_t w = 0; w < kWorklists; ++w) worklist[w].merge(other.worklist[w]);
   image_bound += other.image_bound;
   for (std::size_t i = 0; i < kScoreLevels; ++i) {
     real_level[i] += other.real_level[i];
@@ -55,20 +60,26 @@ AbsenceAwareEvidence in_box_sizes(AbsenceAwareEvidence evidence) {
 
 namespace absence_aware {
 namespace {
-/// Whether the drawn box overlaps the consensus of the candidate's other members by at least kDrawnIou. A
-/// consensus that it is itself a part of would always be near. True for a box alone.
-bool is_located(double tail, const SourceBelief& belief, const Item& item, const Candidate& c) {
-  if (c.members.size() == 1) return true;
+/// Probability that the drawn box is out of place: 0 if it overlaps the consensus of the candidate's other members by
+/// at least kDrawnIou (a consensus that it is itself a part of would always be near), or is alone. If not, it is the
+/// box or that consensus that is off, by as much as either errs otherwise: own error variance over the sum of both.
+double out_of_place(double tail, const SourceBelief& belief, const Item& item, const Candidate& c) {
+  if (c.members.size() == 1) return 0;
   std::array<double, 4> others;
+  double blame = 0;
   for (std::size_t e = 0; e < 4; ++e) {
     const double scale = c.scale[e & 1U];
     const double d = expected_square(belief, e, item.edge[e], c.mean[e], c.variance[e], scale);
     const double own = c.variance[e] * belief.precision[e] / (scale * scale) * outlier_weight(tail, d);
     others[e] = c.mean[e] +
                 std::min(own / std::max(1e-3, 1 - own), 1e3) * (c.mean[e] - (item.edge[e] - scale * belief.bias[e]));
+    blame += std::clamp(1 - own, 0.0, 1.0) / 4;
   }
   const Box consensus{others[0], others[1], others[2], others[3]};
-  return consensus.valid() && iou({item.edge[0], item.edge[1], item.edge[2], item.edge[3]}, consensus) >= kDrawnIou;
+  const bool near =
+      consensus.valid() && iou({item.edge[0], item.edge[1], item.edge[2], item.edge[3]}, consensus) >= kDrawnIou;
+  if (near) return 0;
+  return c.members.size() == 2 ? blame : 1.0;
 }
 
 /// Adds a box's label to the dense counts.
@@ -98,7 +109,7 @@ void add_box(double tail, const SourceBelief& belief, const Item& item, const Ca
   sums.boxes += place;
   if (!lone) {
     if (what == Counted::all) {
-      sums.loose += is_located(tail, belief, item, c) ? 0.0 : real;
+      sums.loose += real * out_of_place(tail, belief, item, c);
       sums.found_doubt += real * (1 - c.existence);
     }
     sums.found += real;
@@ -118,18 +129,19 @@ namespace {
 /// Adds what does not belong to a single source: classes, objects, score levels.
 void add_image_totals(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state,
                       const ObjectRate& rate, AbsenceAwareEvidence& evidence) {
+  WorklistEvidence& kind = evidence.worklist[worklist_of(beliefs, image)];
   if (state.blank) {
     if (somebody_draws(beliefs, image)) {
-      evidence.images += 1;
-      evidence.blank_images += 1;
+      kind.images += 1;
+      kind.blank_images += 1;
     }
     for (const Item& item : image.items) evidence.spurious_level[static_cast<std::size_t>(item.level)] += item.weight;
     return;
   }
   if (!image.lone) {
     const auto share = rate.posterior(drawn_objects(state));
-    if (somebody_draws(beliefs, image)) evidence.images += 1;
-    for (std::size_t m = 0; m < kObjectRates; ++m) evidence.rate_images[m] += share[m];
+    if (somebody_draws(beliefs, image)) kind.images += 1;
+    for (std::size_t m = 0; m < kObjectRates; ++m) kind.rate_images[m] += share[m];
   }
   for (const Candidate& c : state.candidates) {
     const ClassSet classes = state.classes_of(c, beliefs.classes);

@@ -22,10 +22,12 @@ namespace {
 template <class Evidence, class Scalars, class Copy>
 void for_scalars(Evidence& e, Scalars& scalars, const Copy& copy) {
   std::size_t n = 0;
-  copy(e.images, scalars[n++]);
-  copy(e.blank_images, scalars[n++]);
   copy(e.image_bound, scalars[n++]);
-  for (auto& x : e.rate_images) copy(x, scalars[n++]);
+  for (auto& kind : e.worklist) {
+    copy(kind.images, scalars[n++]);
+    copy(kind.blank_images, scalars[n++]);
+    for (auto& x : kind.rate_images) copy(x, scalars[n++]);
+  }
   for (auto& x : e.real_level) copy(x, scalars[n++]);
   for (auto& x : e.spurious_level) copy(x, scalars[n++]);
 }

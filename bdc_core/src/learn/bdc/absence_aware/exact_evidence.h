@@ -36,8 +36,9 @@ class ExactEvidence final : public Evidence {
   /// Evidence of this one's shape.
   [[nodiscard]] ExactEvidence read(const std::string& bytes) const;
   static constexpr std::size_t kNumbers = sizeof(SourceEvidence) / sizeof(double);
-  /// images, blank images, image_bound, images by object rate, then the score levels of real and of spurious boxes
-  static constexpr std::size_t kScalars = 3 + kObjectRates + 2 * kScoreLevels;
+  /// image_bound, per worklist images, blank images and images by object rate, then the score levels of real and of
+  /// spurious boxes
+  static constexpr std::size_t kScalars = 1 + kWorklists * (2 + kObjectRates) + 2 * kScoreLevels;
   using Scalars = std::array<double, kScalars>;
 
   [[nodiscard]] static Scalars scalars_of(const AbsenceAwareEvidence& evidence);

@@ -10,6 +10,7 @@
 #include "learn/bdc/absence_aware/object_rate.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
+#include "learn/bdc/absence_aware/worklists.h"
 
 namespace bdc {
 namespace absence_aware {
@@ -54,15 +55,19 @@ double expected_spurious(const AbsenceAwareBeliefs& beliefs, const ImageItems& i
   return sum;
 }
 
+double blank_share(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
+  return beliefs.priors.worklist[worklist_of(beliefs, image)].blank_share;
+}
+
 /// ln of the prior probability that an image is not blank. Nothing where nobody looked who ever draws.
 double log_not_blank(const AbsenceAwareBeliefs& beliefs, const ImageItems& image) {
-  return somebody_draws(beliefs, image) ? std::log1p(-beliefs.priors.blank_share) : 0.0;
+  return somebody_draws(beliefs, image) ? std::log1p(-blank_share(beliefs, image)) : 0.0;
 }
 
 /// Of a blank image: no objects, and every box of the detector spurious. Nothing where nobody looked who ever draws.
 double blank_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const CandidateModel* model) {
   if (!somebody_draws(beliefs, image)) return 0;
-  double bound = std::log(beliefs.priors.blank_share);
+  double bound = std::log(blank_share(beliefs, image));
   if (beliefs.has_detector)
     bound -= image.weight_of_look(image.seen_by.size() - 1) * beliefs.source.back().mean_spurious();
   for (std::size_t n = 0; n < image.items.size(); ++n) bound += model->spurious_weight(n);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "learn/bdc/absence_aware/candidate.h"
+#include "learn/bdc/absence_aware/worklists.h"
 
 namespace bdc::absence_aware {
 namespace {
@@ -36,7 +37,7 @@ const std::array<double, kObjectRates>& object_rates() {
 }
 
 ObjectRate::ObjectRate(const AbsenceAwareBeliefs& beliefs, const ImageItems& image)
-    : priors_(beliefs.priors),
+    : object_share_(beliefs.priors.worklist[worklist_of(beliefs, image)].object_share),
       log_all_miss_(log_all_miss(beliefs, image)),
       miss_(std::exp(log_all_miss_)),
       seen_(-std::expm1(log_all_miss_)),
@@ -65,7 +66,7 @@ const ObjectRate::Count& ObjectRate::at(double count) const {
   const double top = *std::max_element(term.begin(), term.end());
   double sum = 0, next = 0;
   for (std::size_t m = 0; m < kObjectRates; ++m) {
-    last_.share[m] = term[m] - top > kNegligible ? priors_.object_share[m] * std::exp(term[m] - top) : 0.0;
+    last_.share[m] = term[m] - top > kNegligible ? object_share_[m] * std::exp(term[m] - top) : 0.0;
     last_.next[m] = last_.share[m] * rates().value[m];
     sum += last_.share[m];
     next += last_.next[m];
@@ -111,18 +112,25 @@ Hidden ObjectRate::hidden(double drawn) const {
 }
 
 void set_object_rates(const AbsenceAwareEvidence& evidence, AbsenceAwarePriors& priors) {
-  double total = 0;
-  for (const double n : evidence.rate_images) total += n + kPriorImages;
-  for (std::size_t m = 0; m < kObjectRates; ++m) {
-    priors.object_share[m] = (evidence.rate_images[m] + kPriorImages) / total;
+  for (std::size_t w = 0; w < kWorklists; ++w) {
+    const WorklistEvidence& seen = evidence.worklist[w];
+    WorklistPriors& kind = priors.worklist[w];
+    double total = 0;
+    for (const double n : seen.rate_images) total += n + kPriorImages;
+    for (std::size_t m = 0; m < kObjectRates; ++m) {
+      kind.object_share[m] = (seen.rate_images[m] + kPriorImages) / total;
+    }
+    kind.blank_share = (seen.blank_images + kPriorImages) / (seen.images + 2 * kPriorImages);
   }
-  priors.blank_share = (evidence.blank_images + kPriorImages) / (evidence.images + 2 * kPriorImages);
 }
 
 double log_object_hyperprior(const AbsenceAwarePriors& p) {
   double sum = 0;
-  for (const double share : p.object_share) sum += kPriorImages * std::log(share);
-  return sum + kPriorImages * (std::log(p.blank_share) + std::log1p(-p.blank_share));
+  for (const WorklistPriors& kind : p.worklist) {
+    for (const double share : kind.object_share) sum += kPriorImages * std::log(share);
+    sum += kPriorImages * (std::log(kind.blank_share) + std::log1p(-kind.blank_share));
+  }
+  return sum;
 }
 
 }  // namespace bdc::absence_aware

@@ -48,7 +48,7 @@ class ObjectRate {
   };
   /// Kept from the last call: it is nearly always the same number that is asked for.
   [[nodiscard]] const Count& at(double count) const;
-  const AbsenceAwarePriors& priors_;
+  const std::array<double, kObjectRates>& object_share_;  ///< of the image's worklist
   double log_all_miss_, miss_, seen_;
   double annotators_miss_ = 0;                     ///< exp of the annotators' part of log_all_miss
   bool drawn_in_ = false;                          ///< by an annotator
@@ -60,8 +60,8 @@ class ObjectRate {
 /// The rates g_m.
 [[nodiscard]] const std::array<double, kObjectRates>& object_rates();
 
-/// omega from how many images have each rate, and the share of blank images: the maximisers under weak Dirichlet
-/// priors.
+/// For each worklist omega from how many images have each rate, and the share of blank images: the maximisers under
+/// weak Dirichlet priors.
 void set_object_rates(const AbsenceAwareEvidence& evidence, AbsenceAwarePriors& priors);
 
 /// ln of those priors: a part of the bound.
