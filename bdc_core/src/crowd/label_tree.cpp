@@ -221,9 +221,11 @@ void add_folder_name_loss(const CrowdData& data, WriteReport& report) {
 bool is_no_label_file(const std::string& path) {
   const std::string stem = file_stem(path);
   if (is_reserved_label_name(stem)) return true;
-  const std::string lower = lower_case(stem);
+  // LICENSE.txt and README.roboflow.txt, but not license_plate_1.txt.
+  const std::string name = lower_case(stem);
+  const std::string word = name.substr(0, name.find('.'));
   for (const char* known : {"readme", "license", "licence", "notice", "changelog", "requirements", "_darknet"}) {
-    if (lower.rfind(known, 0) == 0) return true;
+    if (word == known) return true;
   }
   return false;
 }
