@@ -88,6 +88,10 @@ constexpr Foreign table[] = {
      "SuperAnnotate's JSON; export as COCO instead"},
     {[](const Start& s) { return s.first == '{' && s.has("\"imgHeight\"") && s.has("\"objects\""); },
      "the JSON of Cityscapes; convert it to COCO first"},
+    {[](const Start& s) {
+       return s.first == '{' && s.has("\"completed_by\"") && (s.has("\"result\"") || s.has("\"annotations\""));
+     },
+     "a task or an annotation alone, as Label Studio's storage and API give them; export the project as JSON"},
     {[](const Start& s) { return s.first == '{' && s.has("\"gtboxes\""); },
      "CrowdHuman's odgt; convert it to COCO first"},
     {[](const Start& s) { return s.is_json() && s.has("\"task_id\"") && s.has("\"response\""); },
@@ -97,6 +101,8 @@ constexpr Foreign table[] = {
     {[](const Start& s) { return s.first == '{' && s.has("\"itemMetadata\"") && s.has("\"annotations\""); },
      "Dataloop's JSON; export as COCO instead"},
     // Tables
+    {[](const Start& s) { return s.line_has("annotator") && (s.line_has("annotation_id") || s.line_has("lead_time")); },
+     "a table of Label Studio; export the project as JSON instead"},
     {[](const Start& s) {
        const auto words = s.words(",");
        return words.size() == 6 && is_picture_name(trimmed(words[0])) && are_numbers(words, 1, 5);
@@ -106,6 +112,9 @@ constexpr Foreign table[] = {
     {[](const Start& s) { return s.line_has("xmin") && s.line_has("ymin") && s.line_has(","); },
      "a table of boxes with titles of its own; name them: --format csv --columns "
      "image=TITLE,class=TITLE,annotator=TITLE,x1=TITLE,y1=TITLE,x2=TITLE,y2=TITLE"},
+    {[](const Start& s) { return s.line_has("bbox") && s.line_has(",") && s.has("[") && s.extension == ".csv"; },
+     "a table with all four numbers of a box in one column; write them into columns of their own (x,y,w,h or "
+     "x1,y1,x2,y2)"},
     // Text
     {[](const Start& s) {
        const auto words = s.words(" \t");

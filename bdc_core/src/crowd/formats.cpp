@@ -2,6 +2,8 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 #include "base/files.h"
@@ -446,6 +448,63 @@ void tell_repeated_files(ReadContext& context, const CrowdData& data) {
                "keep each one's files in a folder of their own");
 }
 
+/// A name without what people write in several ways: case and blanks.
+std::string plain_spelling(const std::string& name) {
+  std::string out;
+  for (const char c : lower_case(name)) {
+    if (c != ' ' && c != '_' && c != '-') out += c;
+  }
+  return out;
+}
+
+/// Classes that one person may have written in several ways.
+void tell_alike_classes(ReadContext& context, const CrowdData& data) {
+  std::map<std::string, std::vector<std::string>> spellings;
+  for (const ClassRecord& record : data.classes) spellings[plain_spelling(record.name)].push_back(record.name);
+  std::size_t alike = 0;
+  std::string example;
+  for (const auto& [plain, names] : spellings) {
+    if (plain.empty() || names.size() < 2 || names[0] == names[1]) continue;
+    if (++alike == 1) example = in_quotes(names[0]) + " and " + in_quotes(names[1]);
+  }
+  if (alike == 0) return;
+  context.note(counted(alike, "class is", "classes are") +
+               " written in several ways that differ in case or blanks alone, such as " + example +
+               "; these are different classes");
+}
+
+/// Images of different annotators whose names differ in case or in the extension alone.
+void tell_alike_images(ReadContext& context, const CrowdData& data) {
+  if (data.annotators.size() < 2) return;
+  const auto seen_by = [&](std::size_t i) {
+    std::set<std::int32_t> out;
+    for (std::size_t n = data.assignment_begin[i]; n < data.assignment_begin[i + 1]; ++n) {
+      out.insert(data.assignments[n].annotator);
+    }
+    return out;
+  };
+  std::unordered_map<std::string, std::size_t> first_of;
+  std::size_t alike = 0;
+  std::string example;
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    const std::string& file = data.images[i].file;
+    if (file.empty()) continue;
+    const auto [at, is_new] = first_of.try_emplace(lower_case(without_extension(file)), i);
+    const std::string& other = data.images[at->second].file;
+    if (is_new || other == file) continue;
+    const std::set<std::int32_t> here = seen_by(i), there = seen_by(at->second);
+    if (here.empty() || there.empty() ||
+        std::any_of(here.begin(), here.end(), [&](std::int32_t k) { return there.count(k) > 0; })) {
+      continue;
+    }
+    if (++alike == 1) example = in_quotes(other) + " and " + in_quotes(file);
+  }
+  if (alike == 0) return;
+  context.note(counted(alike, "image of another annotator has a name", "images of other annotators have names") +
+               " that " + (alike == 1 ? "differs" : "differ") + " in case or extension alone, such as " + example +
+               "; they are taken for different pictures");
+}
+
 CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadReport* report) {
   fill_sizes(context);
   if (format.finish != nullptr) format.finish(context);
@@ -455,6 +514,8 @@ CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadRe
   for (const std::string& note : context.builder.notes()) context.note(note);
   tell_disjoint(context, data);
   tell_repeated_files(context, data);
+  tell_alike_images(context, data);
+  tell_alike_classes(context, data);
   tell_folder_names(context, data);
   tell_shapes(context, data);
   return data;

@@ -188,5 +188,13 @@ TEST(LabelPlaces, ALinkToNothingIsAnErrorAndNoMissingLabel) {
   EXPECT_NE(error.find("b.xml: is a link to a file or folder that does not exist"), std::string::npos) << error;
 }
 
+TEST(LabelPlaces, AFolderOfManifestsStandsForThem) {
+  const TemporaryFolder folder;
+  for (const char* who : {"ann", "bob"}) {
+    folder.write("jobs/" + std::string(who) + "/output.manifest", read_file(data_path("sagemaker/output.manifest")));
+  }
+  EXPECT_EQ(annotators_of(read({folder / "jobs"}).data), (Names{"ann", "bob"}));
+}
+
 }  // namespace
 }  // namespace bdc::test
