@@ -64,6 +64,21 @@ TEST(UserLabels, AnAnnotatorUnderAnotherNameIsReadAndTwoSuchNamesStopTraining) {
   EXPECT_EQ(UserLabels("annotator_id").train({"--hook", "bdc"}).exit_code, 0);
 }
 
+TEST(UserLabels, HowLabelsWereReadIsSaidOnceAndIsNoWarning) {
+  UserLabels user("annotator");
+  const std::string note = "the annotators are those of the member \"annotator\"";
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--dry-run"}, {"--dry-run", "-q"}}) {
+    const auto outcome = user.train(more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const std::string said = outcome.out + outcome.err;
+    const auto first = said.find(note);
+    ASSERT_NE(first, std::string::npos) << said;
+    EXPECT_EQ(said.find(note, first + 1), std::string::npos) << said;
+    EXPECT_EQ(said.find("warning: labels.json"), std::string::npos) << said;
+    EXPECT_EQ(said.find("warning: " + (user.folder.path() / "labels.json").string()), std::string::npos) << said;
+  }
+}
+
 TEST(UserLabels, BoxesThatCannotBeTrainedOnAreCountedAndNoneAtAllIsAnError) {
   UserLabels user("");
   for (std::size_t n = 0; n < 4; ++n) user.labels["annotations"][n]["bbox"] = {3, 3, 0, 9};

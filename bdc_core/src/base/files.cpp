@@ -28,23 +28,60 @@ bool is_folder(const fs::directory_entry& entry) {
   return entry.is_directory(error);
 }
 
-template <class Iterator>
-std::vector<std::string> matching_files(Iterator entries, std::initializer_list<std::string_view> extensions) {
-  std::vector<std::string> found;
-  for (auto entry = begin(entries); entry != end(entries); ++entry) {
-    if (hidden(entry->path())) {
-      if constexpr (std::is_same_v<Iterator, fs::recursive_directory_iterator>) {
-        if (is_folder(*entry)) entry.disable_recursion_pending();
-      }
-      continue;
-    }
-    const std::string extension = lower_case(entry->path().extension().string());
-    const bool wanted = std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
-    if (wanted && is_file(*entry)) found.push_back(entry->path().string());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
+/// A link to nothing counts as a file: whoever opens it says so, and no label is passed over without a word.
+bool is_dead_link(const fs::directory_entry& entry) {
+  std::error_code error;
+  return entry.status(error).type() == fs::file_type::not_found && entry.is_symlink(error);
 }
+
+/// Files of a folder whose extensions are wanted.
+class MatchingFiles {
+ public:
+  MatchingFiles(const fs::path& folder, std::initializer_list<std::string_view> extensions, bool in_folders)
+      : extensions_(extensions), in_folders_(in_folders) {
+    if (in_folders) above_.push_back(fs::canonical(folder));
+    add(folder);
+    std::sort(found_.begin(), found_.end());
+  }
+  [[nodiscard]] std::vector<std::string> take() { return std::move(found_); }
+
+ private:
+  void add(const fs::path& folder) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      if (hidden(entry.path())) continue;
+      if (is_folder(entry)) {
+        if (in_folders_) add_folder(entry);
+        continue;
+      }
+      const std::string extension = lower_case(entry.path().extension().string());
+      const bool wanted =
+          extensions_.empty() || std::find(extensions_.begin(), extensions_.end(), extension) != extensions_.end();
+      if (wanted && (is_file(entry) || is_dead_link(entry))) found_.push_back(entry.path().string());
+    }
+  }
+
+  /// A folder behind a link is another place of it, unless its files are met in this walk anyway.
+  void add_folder(const fs::directory_entry& entry) {
+    fs::path real = above_.back() / entry.path().filename();
+    if (entry.is_symlink()) {
+      real = fs::canonical(entry.path());
+      if (is_within(real, above_.front())) return;
+    }
+    if (std::find(above_.begin(), above_.end(), real) != above_.end()) return;
+    above_.push_back(std::move(real));
+    add(entry.path());
+    above_.pop_back();
+  }
+
+  static bool is_within(const fs::path& path, const fs::path& folder) {
+    return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+  }
+
+  std::vector<std::string_view> extensions_;
+  bool in_folders_;
+  std::vector<fs::path> above_;  ///< where the folders from the first one to the one being read really are
+  std::vector<std::string> found_;
+};
 
 /// What list() finds in a folder; a DataError where the folder, or one in it, cannot be read.
 template <class List>
@@ -74,8 +111,9 @@ std::vector<std::string> files_of(const ZipPath& zip, const std::string& folder,
     if (below.empty() || (!in_folders && below.find('/') != std::string::npos)) continue;
     if (below.front() == '.' || below.find("/.") != std::string::npos || below.rfind("__MACOSX/", 0) == 0) continue;
     const std::string extension = lower_case(fs::path(below).extension().string());
-    if (std::find(extensions.begin(), extensions.end(), extension) == extensions.end()) continue;
-    found.push_back(join(folder, below));
+    const bool wanted =
+        extensions.size() == 0 || std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+    if (wanted) found.push_back(join(folder, below));
   }
   return found;
 }
@@ -95,8 +133,9 @@ int hex_value(char c) {
 
 void require_exists(const std::string& path) {
   std::error_code error;
-  if (!fs::exists(path, error) && (is_regular_file(path) || is_folder(path))) return;  // inside a zip file
-  if (!fs::exists(path, error)) throw DataError(path + ": no such file or folder");
+  if (fs::exists(path, error) || is_regular_file(path) || is_folder(path)) return;  // the latter inside a zip file
+  if (fs::is_symlink(path, error)) throw DataError(path + ": is a link to a file or folder that does not exist");
+  throw DataError(path + ": no such file or folder");
 }
 
 std::ifstream open_input(const std::string& path) {
@@ -173,12 +212,12 @@ std::string join(const std::string& folder, const std::string& entry) {
 
 std::vector<std::string> files_below(const std::string& folder, std::initializer_list<std::string_view> extensions) {
   if (const auto zip = zip_path(folder)) return files_of(*zip, folder, extensions, true);
-  return readable(folder, [&] { return matching_files(fs::recursive_directory_iterator(folder), extensions); });
+  return readable(folder, [&] { return MatchingFiles(folder, extensions, true).take(); });
 }
 
 std::vector<std::string> files_in(const std::string& folder, std::initializer_list<std::string_view> extensions) {
   if (const auto zip = zip_path(folder)) return files_of(*zip, folder, extensions, false);
-  return readable(folder, [&] { return matching_files(fs::directory_iterator(folder), extensions); });
+  return readable(folder, [&] { return MatchingFiles(folder, extensions, false).take(); });
 }
 
 std::vector<std::string> folders_in(const std::string& folder) {

@@ -33,8 +33,9 @@ void require_exists(const std::string& path);
 /// The path of an entry of a folder.
 [[nodiscard]] std::string join(const std::string& folder, const std::string& entry);
 
-/// Files below a folder whose names end in one of `extensions` (lower case, with the dot), in the order of their paths.
-/// Hidden ones are left out.
+/// Files below a folder whose names end in one of `extensions` (lower case, with the dot; none: all files), in the
+/// order of their paths. Hidden ones are left out; folders behind links are read where the link stands, once; links to
+/// nothing are listed.
 [[nodiscard]] std::vector<std::string> files_below(const std::string& folder,
                                                    std::initializer_list<std::string_view> extensions);
 /// The same, without those in folders of the folder.

@@ -1,6 +1,8 @@
 #include "bdc/crowd/consensus.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <unordered_set>
 
@@ -15,6 +17,8 @@
 #include "crowd/id_table.h"
 #include "crowd/item_writers.h"
 #include "crowd/json_records.h"
+#include "crowd/label_tree.h"
+#include "crowd/splits.h"
 #include "crowd/xml_file.h"
 
 namespace bdc {
@@ -65,12 +69,62 @@ void write_as_crowd(const Targets& targets, const CrowdData& data, const std::st
   add_measure_losses(targets, report, false);
 }
 
+/// The folders of a picture's path; nothing when it has none, or is no plain path below the data set's folder.
+std::vector<std::string> plain_folders(const std::string& file) {
+  std::vector<std::string> out;
+  if (file.find_first_of("\\:") != std::string::npos || file.front() == '/') return out;
+  for (const auto& part : std::filesystem::path(file).parent_path()) {
+    if (part.empty() || part.string().front() == '.' || to_file_name(part.string()) != part.string()) return {};
+    out.push_back(part.string());
+  }
+  return out;
+}
+
+/// Where programs for YOLO look for the labels of pictures in folders: of train/images/a.jpg in train/labels/a.txt, of
+/// street/a.jpg (in images/) in labels/street/a.txt. `names` are those of the label files otherwise, in labels/; they
+/// become what our reader calls the images.
+std::vector<std::string> label_paths(const CrowdData& data, std::vector<std::string>& names) {
+  std::vector<std::string> paths, stems, long_names;
+  std::set<std::string> different;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& file = data.images[i].file;
+    std::vector<std::string> folders = file.empty() ? std::vector<std::string>() : plain_folders(file);
+    const auto images = std::find(folders.begin(), folders.end(), "images");
+    const bool is_split =
+        images != folders.end() &&
+        std::all_of(folders.begin(), images, [](const std::string& folder) { return !split_of(folder).empty(); });
+    if (is_split) {
+      *images = "labels";
+    } else {
+      folders.insert(folders.begin(), "labels");
+    }
+    // A name that means something else beside labels is changed where no folder is.
+    const std::string stem = folders.size() > 1 ? to_file_name(file_stem(file)) : names[i];
+    std::string path, name;
+    for (const std::string& folder : folders) {
+      path += folder + "/";
+      if (!means_labels(folder)) name += folder + "/";
+    }
+    const bool is_taken = !different.insert(path + stem).second;
+    if (is_taken || (folders.size() > 1 && is_reserved_label_name(stem))) {  // as they are called without folders
+      paths.clear();
+      for (const std::string& plain : names) paths.push_back(join("labels", plain + ".txt"));
+      return paths;
+    }
+    paths.push_back(path + stem + ".txt");
+    stems.push_back(stem);
+    long_names.push_back(to_file_name(name + from_file_name(stem)));
+  }
+  names = std::set<std::string>(stems.begin(), stems.end()).size() == stems.size() ? stems : long_names;
+  return paths;
+}
+
 void write_labels_folder(const Targets& targets, const CrowdData& data, const std::string& path, bool scores,
                          WriteReport& report) {
-  const std::vector<std::string> names = label_names(data);
+  std::vector<std::string> names = label_names(data);
+  const std::vector<std::string> paths = label_paths(data, names);
   AtomicFolder folder(path);
-  const std::string labels = join(folder.path(), "labels");
-  make_folder(labels);
+  make_folder(join(folder.path(), "labels"));
   write_class_names(join(folder.path(), "classes.txt"), data, report);
   write_sizes_csv(join(folder.path(), "sizes.csv"), data, names);
   for (std::size_t i = 0; i < data.images.size(); ++i) {
@@ -90,7 +144,9 @@ void write_labels_folder(const Targets& targets, const CrowdData& data, const st
       }
       text += '\n';
     }
-    write_text_file(join(labels, names[i] + ".txt"), text);
+    const std::string file = join(folder.path(), paths[i]);
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
+    write_text_file(file, text);
   }
   add_loss(report, "boxes of images without a size", targets_without_size(targets, data));
   add_measure_losses(targets, report, scores);

@@ -14,10 +14,12 @@ namespace {
 
 /// The start of a file in the ways that the rows below look at it.
 struct Start {
+  std::string name;       ///< lower case, without folders
   std::string extension;  ///< lower case, with the dot
   std::string text;
   char first = ' ';  ///< the first character that is not blank
   std::string line;  ///< the first line that is not blank, in lower case
+  std::string next;  ///< the line after it
 
   [[nodiscard]] bool has(const char* part) const { return text.find(part) != std::string::npos; }
   [[nodiscard]] bool begins(std::string_view bytes) const { return text.compare(0, bytes.size(), bytes) == 0; }
@@ -43,6 +45,11 @@ bool are_numbers(const std::vector<std::string_view>& words, std::size_t from, s
   return true;
 }
 
+/// Whether the fifth of five values is a text in quotes.
+bool ends_in_quotes(const std::vector<std::string_view>& words) {
+  return words.size() >= 5 && are_numbers(words, 0, 4) && trimmed(words[4]).substr(0, 1) == "\"";
+}
+
 struct Foreign {
   bool (*looks_like)(const Start& start);
   const char* what;
@@ -64,6 +71,8 @@ constexpr Foreign table[] = {
        return s.is_json() && (s.has("\"visitedFrames\"") || s.has("\"tagColors\"") || s.has("\"securityToken\""));
      },
      "a VoTT project; export it from VoTT as Pascal VOC"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"asset\"") && s.has("\"regions\""); },
+     "a picture's file of a VoTT project; export the project from VoTT as Pascal VOC"},
     {[](const Start& s) {
        return s.first == '{' && s.has("\"data_format_version\"") && (s.has("\"metadata\"") || s.has("\"project\""));
      },
@@ -75,10 +84,37 @@ constexpr Foreign table[] = {
     {[](const Start& s) { return s.is_json() && s.has("\"box2d\""); }, "BDD100K's JSON; convert it to COCO first"},
     {[](const Start& s) { return s.first == '{' && s.has("\"bounding_box\""); },
      "JSON of V7 Darwin; export as COCO or CVAT instead"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"instances\"") && s.has("\"className\""); },
+     "SuperAnnotate's JSON; export as COCO instead"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"imgHeight\"") && s.has("\"objects\""); },
+     "the JSON of Cityscapes; convert it to COCO first"},
+    {[](const Start& s) {
+       return s.first == '{' && s.has("\"completed_by\"") && (s.has("\"result\"") || s.has("\"annotations\""));
+     },
+     "a task or an annotation alone, as Label Studio's storage and API give them; export the project as JSON"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"gtboxes\""); },
+     "CrowdHuman's odgt; convert it to COCO first"},
+    {[](const Start& s) { return s.is_json() && s.has("\"task_id\"") && s.has("\"response\""); },
+     "tasks of Scale AI; convert them to COCO first"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"imageGcsUri\""); },
+     "an import file of Google's Vertex AI; convert it to COCO first"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"itemMetadata\"") && s.has("\"annotations\""); },
+     "Dataloop's JSON; export as COCO instead"},
     // Tables
+    {[](const Start& s) { return s.line_has("annotator") && (s.line_has("annotation_id") || s.line_has("lead_time")); },
+     "a table of Label Studio; export the project as JSON instead"},
+    {[](const Start& s) {
+       const auto words = s.words(",");
+       return words.size() == 6 && is_picture_name(trimmed(words[0])) && are_numbers(words, 1, 5);
+     },
+     "a table of boxes without a heading; give it a first line with the columns' titles, such as "
+     "image,x1,y1,x2,y2,class"},
     {[](const Start& s) { return s.line_has("xmin") && s.line_has("ymin") && s.line_has(","); },
      "a table of boxes with titles of its own; name them: --format csv --columns "
      "image=TITLE,class=TITLE,annotator=TITLE,x1=TITLE,y1=TITLE,x2=TITLE,y2=TITLE"},
+    {[](const Start& s) { return s.line_has("bbox") && s.line_has(",") && s.has("[") && s.extension == ".csv"; },
+     "a table with all four numbers of a box in one column; write them into columns of their own (x,y,w,h or "
+     "x1,y1,x2,y2)"},
     // Text
     {[](const Start& s) {
        const auto words = s.words(" \t");
@@ -86,6 +122,26 @@ constexpr Foreign table[] = {
               (words.size() == 10 && are_numbers(words, 0, 8) && !parse_real(words[8]));
      },
      "DOTA's text with rotated boxes; convert it to COCO first"},
+    {[](const Start& s) {
+       const auto words = s.words(",");
+       return (words.size() >= 9 && are_numbers(words, 0, 8) && !parse_real(trimmed(words[8]))) ||
+              ends_in_quotes(words) || ends_in_quotes(s.words(" \t"));
+     },
+     "ICDAR's text, whose last column is what stands written in the picture and no class; convert it to COCO first"},
+    {[](const Start& s) {
+       return is_picture_name(s.line) && s.line.find(' ') == std::string::npos &&
+              parse_integer(trimmed(s.next)).has_value();
+     },
+     "WIDER FACE's text; convert it to COCO first"},
+    {[](const Start& s) {
+       const auto words = s.words(" \t");
+       return words.size() > 1 && is_picture_name(words[0]) && words[1].find(',') != std::string_view::npos;
+     },
+     "a list of pictures with their boxes, as programs for YOLO in Keras read it; convert it to COCO first"},
+    {[](const Start& s) { return s.extension == ".txt" && is_picture_name(s.line); },
+     "a list of pictures; expected their labels, or the data.yaml that names the list"},
+    {[](const Start& s) { return s.extension == ".data" && s.line_has("="); },
+     "darknet's list of places; expected the folder with the labels, or a data.yaml"},
     {[](const Start& s) {
        const auto words = s.words(" \t");
        return (words.size() == 15 || words.size() == 16) && !parse_real(words[0]) && are_numbers(words, 1, 15);
@@ -97,11 +153,18 @@ constexpr Foreign table[] = {
      },
      "a table of the MOT challenge (frame,id,x,y,w,h,...); convert it to COCO first"},
     // Other files
-    {[](const Start& s) { return s.extension == ".tfrecord" || s.extension == ".record"; },
+    {[](const Start& s) { return s.name.find(".tfrecord") != std::string::npos || s.extension == ".record"; },
      "a TFRecord; convert it to COCO or Pascal VOC first"},
     {[](const Start& s) { return s.begins("\x89PNG") || s.begins("\xFF\xD8\xFF") || s.begins("GIF8"); },
      "a picture; expected its labels"},
     {[](const Start& s) { return s.begins("\x1F\x8B"); }, "a gzip file; unpack it first"},
+    {[](const Start& s) { return s.begins("\xFF\xFE") || s.begins("\xFE\xFF"); }, "text in UTF-16; save it as UTF-8"},
+    {[](const Start& s) { return s.begins("7z\xBC\xAF") || s.begins("Rar!") || s.extension == ".tar"; },
+     "an archive; unpack it first, or pack it as a zip file"},
+    {[](const Start& s) { return s.extension == ".xlsx" || s.extension == ".xls" || s.extension == ".ods"; },
+     "a spreadsheet; save it as CSV first"},
+    {[](const Start& s) { return s.begins("\x89HDF") || s.begins("MATLAB"); },
+     "a file of numbers (HDF5 or MATLAB); save the labels as CSV or COCO first"},
     {[](const Start& s) { return s.begins("PAR1"); }, "a Parquet table; save it as CSV first"},
     {[](const Start& s) { return s.begins("SQLite format 3"); }, "an SQLite database; export its labels first"},
     {[](const Start& s) { return s.extension == ".pkl" || s.extension == ".pickle"; },
@@ -110,6 +173,14 @@ constexpr Foreign table[] = {
 
 }  // namespace
 
+bool is_picture_name(std::string_view name) {
+  const std::string lower = lower_case(std::string(name));
+  for (const char* extension : {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp"}) {
+    if (ends_with(lower, extension)) return true;
+  }
+  return false;
+}
+
 std::string foreign_format(const std::string& path) {
   if (!is_regular_file(path)) return {};
   std::ifstream in = open_input(path);
@@ -117,12 +188,16 @@ std::string foreign_format(const std::string& path) {
   start.text.resize(std::size_t{1} << 16);
   in.read(start.text.data(), static_cast<std::streamsize>(start.text.size()));
   start.text.resize(static_cast<std::size_t>(in.gcount()));
-  start.extension = lower_case(std::filesystem::path(path).extension().string());
+  start.name = lower_case(std::filesystem::path(path).filename().string());
+  start.extension = std::filesystem::path(start.name).extension().string();
   std::string_view content = start.text;
   if (content.substr(0, 3) == "\xEF\xBB\xBF") content.remove_prefix(3);
   content = trimmed(content);
   if (!content.empty()) start.first = content.front();
-  start.line = lower_case(content.substr(0, std::min(content.find_first_of("\r\n"), std::size_t{4096})));
+  const std::size_t end = std::min(content.find_first_of("\r\n"), content.size());
+  start.line = lower_case(content.substr(0, std::min(end, std::size_t{4096})));
+  const std::string_view rest = trimmed(content.substr(end));
+  start.next = rest.substr(0, std::min(rest.find_first_of("\r\n"), std::size_t{4096}));
   for (const Foreign& row : table) {
     if (row.looks_like(start)) return row.what;
   }

@@ -2,6 +2,9 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
+#include <unordered_map>
 
 #include "base/files.h"
 #include "base/zip_folder.h"
@@ -282,9 +285,11 @@ void require_nothing_else(const std::string& path, const CrowdFormat& format) {
 /// What a folder that no format recognises holds, as far as its first files tell.
 std::string hint_for_folder(const std::string& path) {
   if (!is_folder(path)) return {};
+  const std::vector<std::string> files = files_below(path, {});
+  if (files.empty()) return "\n  it is empty";
   std::size_t looked = 0;
-  for (const std::string& file :
-       files_below(path, {".json", ".xml", ".csv", ".txt", ".manifest", ".tfrecord", ".record", ".zip"})) {
+  for (const std::string& file : files) {
+    if (is_picture_name(file)) continue;
     if (++looked > 20) break;
     if (ends_with(lower_case(file), ".zip") && ends_with(lower_case(path), ".zip")) {
       return "\n  it holds " + printable(file) + ", a zip file inside of a zip file: unpack the outer one";
@@ -297,6 +302,8 @@ std::string hint_for_folder(const std::string& path) {
       return "\n  it holds " + printable(file) + ", which looks like " + foreign;
     }
   }
+  if (looked == 0)
+    return "\n  it holds pictures alone, such as " + printable(files.front()) + "; expected their labels";
   return {};
 }
 
@@ -369,7 +376,8 @@ void fill_sizes(ReadContext& context) {
 void tell_shapes(ReadContext& context, const CrowdData& data) {
   const std::string& first = context.paths.front();
   if (context.shapes_taken > 0) {
-    context.note(counted(context.shapes_taken, "shape") + " became the upright boxes around them");
+    context.note(counted(context.shapes_taken, "shape became the upright box around it",
+                         "shapes became the upright boxes around them"));
   }
   if (context.shapes_left == 0) return;
   const std::string left = counted(context.shapes_left, "shape that is not a box", "shapes that are not boxes");
@@ -417,6 +425,86 @@ void tell_disjoint(ReadContext& context, const CrowdData& data) {
   context.note("no image is in two annotators' labels; the images' names look like " + names[0] + " and " + names[1]);
 }
 
+/// Images of one file name whose label files have other names: several people's labels of a picture, in one folder?
+void tell_repeated_files(ReadContext& context, const CrowdData& data) {
+  const auto last_part = [](const std::string& id) { return id.substr(id.rfind('/') + 1); };
+  std::unordered_map<std::string_view, std::size_t> first_of;
+  std::size_t repeated = 0;
+  std::string example;
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    const ImageRecord& image = data.images[i];
+    if (image.file.empty()) continue;
+    const auto [at, is_new] = first_of.try_emplace(image.file, i);
+    const std::string& other = data.images[at->second].id.text;
+    if (is_new || last_part(other) == last_part(image.id.text)) continue;
+    if (++repeated == 1) {
+      example = in_quotes(other) + " and " + in_quotes(image.id.text) + " are both " + in_quotes(image.file);
+    }
+  }
+  if (repeated == 0) return;
+  context.note(counted(repeated, "image has the file name of another", "images have the file names of others") + " (" +
+               example +
+               "); each is taken for a picture of its own. Where these are labels of one picture by several people, "
+               "keep each one's files in a folder of their own");
+}
+
+/// A name without what people write in several ways: case and blanks.
+std::string plain_spelling(const std::string& name) {
+  std::string out;
+  for (const char c : lower_case(name)) {
+    if (c != ' ' && c != '_' && c != '-') out += c;
+  }
+  return out;
+}
+
+/// Classes that one person may have written in several ways.
+void tell_alike_classes(ReadContext& context, const CrowdData& data) {
+  std::map<std::string, std::vector<std::string>> spellings;
+  for (const ClassRecord& record : data.classes) spellings[plain_spelling(record.name)].push_back(record.name);
+  std::size_t alike = 0;
+  std::string example;
+  for (const auto& [plain, names] : spellings) {
+    if (plain.empty() || names.size() < 2 || names[0] == names[1]) continue;
+    if (++alike == 1) example = in_quotes(names[0]) + " and " + in_quotes(names[1]);
+  }
+  if (alike == 0) return;
+  context.note(counted(alike, "class is", "classes are") +
+               " written in several ways that differ in case or blanks alone, such as " + example +
+               "; these are different classes");
+}
+
+/// Images of different annotators whose names differ in case or in the extension alone.
+void tell_alike_images(ReadContext& context, const CrowdData& data) {
+  if (data.annotators.size() < 2) return;
+  const auto seen_by = [&](std::size_t i) {
+    std::set<std::int32_t> out;
+    for (std::size_t n = data.assignment_begin[i]; n < data.assignment_begin[i + 1]; ++n) {
+      out.insert(data.assignments[n].annotator);
+    }
+    return out;
+  };
+  std::unordered_map<std::string, std::size_t> first_of;
+  std::size_t alike = 0;
+  std::string example;
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    const std::string& file = data.images[i].file;
+    if (file.empty()) continue;
+    const auto [at, is_new] = first_of.try_emplace(lower_case(without_extension(file)), i);
+    const std::string& other = data.images[at->second].file;
+    if (is_new || other == file) continue;
+    const std::set<std::int32_t> here = seen_by(i), there = seen_by(at->second);
+    if (here.empty() || there.empty() ||
+        std::any_of(here.begin(), here.end(), [&](std::int32_t k) { return there.count(k) > 0; })) {
+      continue;
+    }
+    if (++alike == 1) example = in_quotes(other) + " and " + in_quotes(file);
+  }
+  if (alike == 0) return;
+  context.note(counted(alike, "image of another annotator has a name", "images of other annotators have names") +
+               " that " + (alike == 1 ? "differs" : "differ") + " in case or extension alone, such as " + example +
+               "; they are taken for different pictures");
+}
+
 CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadReport* report) {
   fill_sizes(context);
   if (format.finish != nullptr) format.finish(context);
@@ -425,6 +513,9 @@ CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadRe
   if (context.versions_tied > 0) context.builder.tell_versions(context.versions_tied);
   for (const std::string& note : context.builder.notes()) context.note(note);
   tell_disjoint(context, data);
+  tell_repeated_files(context, data);
+  tell_alike_images(context, data);
+  tell_alike_classes(context, data);
   tell_folder_names(context, data);
   tell_shapes(context, data);
   return data;

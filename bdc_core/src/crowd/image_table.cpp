@@ -135,7 +135,7 @@ ImageFolder::ImageFolder(const std::string& folder) : folder_(folder) {
 std::optional<std::pair<int, int>> ImageFolder::size_of(std::string_view image) const {
   for (const std::string& key : {file_name(image), file_stem(image)}) {
     const auto found = files_.find(key);
-    if (found == files_.end() || found->second.empty()) continue;
+    if (found == files_.end() || !is_regular_file(found->second)) continue;
     std::ifstream in = open_input(found->second);
     const auto header = read_image_header(in);
     if (!header) return std::nullopt;

@@ -42,7 +42,7 @@ LabelPlaces label_places(const std::string& path, const ReadOptions& options) {
   const bool folder = is_folder(path);
   const CrowdFormat* whole = folder ? format_of_whole(path, options) : nullptr;
   if (folder && whole == nullptr) {
-    for (const std::string& file : files_below(path, {".json", ".csv", ".tsv"})) {
+    for (const std::string& file : files_below(path, {".json", ".csv", ".tsv", ".manifest"})) {
       if (is_wanted(file, options)) out.paths.push_back(file);
     }
   }

@@ -11,6 +11,7 @@
 #include "bdc/base/text.h"
 #include "crowd/coco_record.h"
 #include "crowd/json_records.h"
+#include "crowd/label_studio_picture.h"
 #include "crowd/name_ties.h"
 
 namespace bdc {
@@ -53,8 +54,8 @@ class PredictionReader {
  private:
   void task() {
     std::optional<RecordId> id;
-    std::string file;
-    bool named = false;
+    LabelStudioPicture texts;
+    to_name_.clear();
     std::vector<Predicted> found;
     json_.begin_object();
     while (json_.next_member()) {
@@ -64,10 +65,9 @@ class PredictionReader {
       } else if (key == "data" && json_.peek() == JsonReader::Type::object) {
         json_.begin_object();
         while (json_.next_member()) {
-          const bool is_image = json_.key() == "image";
-          if (json_.peek() == JsonReader::Type::string && (is_image || (!named && file.empty()))) {
-            file = json_.string();
-            named = named || is_image;
+          const std::string text(json_.key());
+          if (json_.peek() == JsonReader::Type::string) {
+            texts.add(text, json_.string());
           } else {
             json_.skip();
           }
@@ -80,7 +80,7 @@ class PredictionReader {
       }
     }
     if (!id) id = RecordId::integer(static_cast<std::int64_t>(json_.index()) + 1);
-    if (file.rfind("data:", 0) == 0) file.clear();
+    const std::string file = texts.file(to_name_);
     images_.begin_object().key("id");
     write_id(images_, id->external());
     images_.key("file_name").string(comparable_path(file)).end_object();
@@ -125,6 +125,8 @@ class PredictionReader {
       const std::string_view key = json_.key();
       if (key == "type") {
         one.type = read_optional_string(json_);
+      } else if (key == "to_name" && json_.peek() == JsonReader::Type::string) {
+        to_name_ = json_.string();
       } else if (key == "score" && json_.peek() == JsonReader::Type::number) {
         one.score = json_.number();
       } else if (key == "original_width") {
@@ -186,7 +188,7 @@ class PredictionReader {
   std::ostringstream images_text_, boxes_text_;
   JsonWriter images_, boxes_;
   std::map<std::string, std::int64_t> class_number_;
-  std::string model_;
+  std::string model_, to_name_;
   bool any_ = false;
 };
 

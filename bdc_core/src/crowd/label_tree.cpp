@@ -25,14 +25,6 @@ struct Found {
 };
 
 /// A folder of this name holds labels and is not named after who drew them.
-bool means_labels(const std::string& folder) {
-  const std::string name = lower_case(folder);
-  for (const char* known : {"labels", "label", "annotations", "obj_train_data", "obj_valid_data", "obj_test_data"}) {
-    if (name == known) return true;
-  }
-  return false;
-}
-
 bool is_structure(const std::string& folder) {
   return means_labels(folder) || !split_of(folder).empty();
 }
@@ -142,6 +134,11 @@ class LabelTree {
     below_labels_ = true;
     if (context_.options.annotator_from == AnnotatorFrom::folder && next.size() > 1) return true;
     if (next.size() < 2 || !names_repeat(inner) || !context_.options.annotator.empty()) return false;
+    const auto is_listed = [&](const Found& file) {  // sizes.csv names the image with its folders
+      const ImageTable::Row* row = context_.sidecar->find(long_name(file));
+      return row != nullptr && row->label == long_name(file);
+    };
+    if (context_.sidecar && std::all_of(inner.begin(), inner.end(), is_listed)) return false;
     const std::string own = context_.pictures.beside(inner.front().path);
     if (!own.empty()) return false;  // images/ann/1.jpg: the folders are the images'
     const fs::path label(inner.front().path);
@@ -185,6 +182,14 @@ class LabelTree {
 
 }  // namespace
 
+bool means_labels(const std::string& folder) {
+  const std::string name = lower_case(folder);
+  for (const char* known : {"labels", "label", "annotations", "obj_train_data", "obj_valid_data", "obj_test_data"}) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
 std::vector<AnnotatorFiles> label_tree(const std::string& folder, const std::vector<std::string>& files,
                                        ReadContext& context) {
   return LabelTree(folder, context).divide(found_below(folder, files));
@@ -221,9 +226,11 @@ void add_folder_name_loss(const CrowdData& data, WriteReport& report) {
 bool is_no_label_file(const std::string& path) {
   const std::string stem = file_stem(path);
   if (is_reserved_label_name(stem)) return true;
-  const std::string lower = lower_case(stem);
+  // LICENSE.txt and README.roboflow.txt, but not license_plate_1.txt.
+  const std::string name = lower_case(stem);
+  const std::string word = name.substr(0, name.find('.'));
   for (const char* known : {"readme", "license", "licence", "notice", "changelog", "requirements", "_darknet"}) {
-    if (lower.rfind(known, 0) == 0) return true;
+    if (word == known) return true;
   }
   return false;
 }

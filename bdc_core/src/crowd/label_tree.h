@@ -25,6 +25,9 @@ struct AnnotatorFiles {
 [[nodiscard]] std::vector<AnnotatorFiles> label_tree(const std::string& folder, const std::vector<std::string>& files,
                                                      ReadContext& context);
 
+/// A folder that says what is in it and not whose: "labels", "Annotations" and the like.
+[[nodiscard]] bool means_labels(const std::string& folder);
+
 /// Pictures that Roboflow exported for several annotators have a name in each export (cat_jpg.rf.<hash>): gives those
 /// of `names`, which are all of one annotator's, the names that an annotator before has them under.
 void tie_versions(const std::string& annotator, const std::vector<std::string*>& names, ReadContext& context);

@@ -68,6 +68,7 @@ std::string Pictures::named_in(const std::string& label_file, const std::string&
 }
 
 std::optional<std::pair<int, int>> Pictures::size_of(const std::string& picture) {
+  if (!is_regular_file(picture)) return std::nullopt;  // a link to nothing
   std::ifstream in = open_input(picture);
   const auto header = read_image_header(in);
   if (!header) return std::nullopt;

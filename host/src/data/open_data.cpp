@@ -160,14 +160,14 @@ OpenedData open_files(const DataConfig& config, const std::vector<std::string>& 
   check_keys(config);
   const std::string labels_path = config.labels, images = config.images;
   OpenedData out;
-  CrowdData labels = read_labels(config, labels_path, images, config.split, out.warnings);
+  CrowdData labels = read_labels(config, labels_path, images, config.split, out.notes);
   if (const std::string truth = config.truth; !truth.empty()) (void)attach_truth(labels, truth);
   if (!classes.empty()) use_classes(labels, class_records(classes), labels_path);
   Shared train = open_folder(config, labels, images, out.warnings),
          test = std::make_shared<SubsetData>(train, std::vector<std::int64_t>{});
   if (const std::string val = config.val_labels; !val.empty()) {
     const std::string val_images = config.val_images.empty() ? images : config.val_images;
-    CrowdData val_labels = read_labels(config, val, val_images, config.val_split, out.warnings);
+    CrowdData val_labels = read_labels(config, val, val_images, config.val_split, out.notes);
     use_classes(val_labels, labels.classes, val);
     test = open_folder(config, val_labels, val_images, out.warnings);
   }

@@ -18,6 +18,7 @@ struct OpenedData {
   std::shared_ptr<const Dataset> test;        ///< for evaluation; has no images when the config names none
   bool built_in = false;                      ///< the shapes, because no labels were named
   std::string description;                    ///< of the training data: "400 built-in images of shapes"
+  std::vector<std::string> notes;             ///< for the console: how the labels were read
   std::vector<std::string> warnings;          ///< for the console: what was left out
   std::string unmeasured;                     ///< why AP cannot be measured; empty: it can
   std::vector<SimulatedAnnotator> simulated;  ///< true quality, one per annotator; empty unless the crowd is simulated

@@ -171,6 +171,7 @@ RunPlan plan_training(const RunConfig& config, const Catalog& catalog, Progress&
   RunPlan out;
   out.plugin = run.plugin.name();
   out.data = run.data.description;
+  out.notes = run.data.notes;
   out.warnings = run.data.warnings;
   out.hooks = run.hooks.names();
   out.class_names = class_names(run.data.train->labels());
@@ -261,6 +262,7 @@ RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Pro
                 (run.detector.device().is_cpu() ? "" : ", " + run.detector.device().str()) +
                 (run.settings.half_precision ? ", half precision" : "") +
                 (run.hooks.names().empty() ? "" : ", hooks: " + join(run.hooks.names())));
+  for (const auto& note : run.data.notes) progress.line("note: " + note);
   for (const auto& warning : run.data.warnings) progress.line("warning: " + warning);
   if (!ranks.is_alone() && !run.detector.shares_batches()) {
     progress.line("warning: plugin '" + run.plugin.name() +

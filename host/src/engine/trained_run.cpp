@@ -245,7 +245,9 @@ class StoredRun : public TrainedRun {
     }
     out.weights = weights_.from;
     out.images = data.test->size();
-    out.warnings = data.warnings;
+    out.warnings = data.notes;
+    out.warnings.insert(out.warnings.end(), data.warnings.begin(), data.warnings.end());
+    for (const auto& note : data.notes) progress.line("note: " + note);
     for (const auto& warning : data.warnings) progress.line("warning: " + warning);
     progress.line("evaluating " + weights_.from + " on " + std::to_string(out.images) + " images");
     out.evaluation = evaluate(detector, *data.test, settings.input_size, settings.batch_size, settings.limits,

@@ -29,6 +29,7 @@ struct RunPlan {
     double weight_decay = 0;
   };
   std::string plugin, data;
+  std::vector<std::string> notes;  ///< how the labels were read
   std::vector<std::string> warnings, hooks, class_names;
   std::size_t train_images = 0, test_images = 0;
   std::int64_t weights = 0;  ///< all of the detector's

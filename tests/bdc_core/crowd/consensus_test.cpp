@@ -2,6 +2,7 @@
 // schema.
 #include "bdc/crowd/consensus.h"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "bdc_core/crowd/io_support.h"
@@ -163,6 +164,42 @@ TEST(Consensus, YoloHasScoresOnRequest) {
   static_cast<void>(write_consensus(consensus(), labels(), folder / "out", format("yolo-scores")));
   EXPECT_EQ(read_file(folder / "out/labels/a.txt"), "0 0.10125 0.3 0.1025 0.2 0.9\n1 0.5 0.5 1 1 0.25\n");
   EXPECT_EQ(read_file(folder / "out/labels/empty.txt"), "");
+}
+
+TEST(Consensus, YoloLabelsLieWhereProgramsLookForThem) {
+  const std::vector<std::pair<std::string, std::string>> places = {{"images/monday/1.jpg", "labels/monday/1.txt"},
+                                                                   {"images/tuesday/1.jpg", "labels/tuesday/1.txt"},
+                                                                   {"train/images/2.jpg", "train/labels/2.txt"},
+                                                                   {"street/a b.jpg", "labels/street/a b.txt"},
+                                                                   {"plain.jpg", "labels/plain.txt"}};
+  CrowdData data = labels();
+  data.images.clear();
+  Targets targets = consensus();
+  targets.begin = {0};
+  targets.box.resize(1);
+  for (const auto& [image, label] : places) {
+    data.images.push_back({{std::to_string(data.images.size() + 40), true}, image, 200, 100});
+    targets.begin.push_back(1);  // a box in the first image
+  }
+  data.finalize();
+  const TemporaryFolder folder;
+  static_cast<void>(write_consensus(targets, data, folder / "out", format("yolo")));
+  for (const auto& [image, label] : places) {
+    EXPECT_TRUE(std::filesystem::exists(folder / ("out/" + label))) << label;
+  }
+  const CrowdData back = read_crowd({folder / "out"});
+  EXPECT_EQ(back.annotators.size(), 1U);
+  ASSERT_EQ(back.images.size(), places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    EXPECT_EQ(back.images[i].file, places[i].first);
+    expect_same_id(back.images[i].id, data.images[i].id);
+  }
+  ASSERT_EQ(back.annotations.size(), 1U);
+  EXPECT_EQ(back.images[static_cast<std::size_t>(back.annotations[0].image)].file, "images/monday/1.jpg");
+  data.images[0].file = "../1.jpg";
+  data.images[1].file = "https://example.org/1.jpg";
+  static_cast<void>(write_consensus(targets, data, folder / "flat", format("yolo")));
+  EXPECT_EQ(read_crowd({folder / "flat"}).images.size(), places.size());
 }
 
 TEST(Consensus, ThresholdsCountWhatTheyCut) {

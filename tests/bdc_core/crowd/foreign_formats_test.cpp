@@ -1,4 +1,7 @@
 // Files of programs whose formats are not read: the refusal names the format and says what to do.
+#include <array>
+#include <filesystem>
+
 #include "bdc_core/crowd/io_support.h"
 
 namespace bdc::test {
@@ -22,12 +25,40 @@ TEST(ForeignFormats, EveryRefusalNamesWhatTheFileLooksLike) {
        "looks like Apple's CreateML"},
       {"box.ndjson", R"({"data_row": {"id": "x"}, "projects": {}})", "looks like an export of Labelbox"},
       {"bdd.json", R"([{"name": "a.jpg", "labels": [{"category": "car", "box2d": {"x1": 1}}]}])", "BDD100K"},
+      {"asset.json", R"({"asset": {"name": "a.jpg"}, "regions": []})", "a picture's file of a VoTT project"},
+      {"v7.json", R"({"item": {}, "annotations": [{"bounding_box": {"h": 1, "w": 2, "x": 3, "y": 4}, "name": "a"}]})",
+       "looks like JSON of V7 Darwin"},
+      {"sa.json", R"({"metadata": {}, "instances": [{"type": "bbox", "className": "a"}]})", "SuperAnnotate's JSON"},
+      {"city.json", R"({"imgHeight": 9, "imgWidth": 9, "objects": []})", "the JSON of Cityscapes"},
+      {"task.json", R"({"id": 1, "data": {}, "annotations": [{"completed_by": 1, "result": []}]})",
+       "a task or an annotation alone, as Label Studio's storage"},
+      {"ls.csv", "annotation_id,annotator,id,image,label,lead_time\n1,1,1,a.jpg,[],2\n", "a table of Label Studio"},
+      {"wheat.csv", "image_id,width,height,bbox\na,9,9,\"[1, 2, 3, 4]\"\n", "all four numbers of a box in one column"},
+      {"train.odgt", R"({"ID": "1", "gtboxes": []})", "CrowdHuman's odgt"},
+      {"scale.json", R"([{"task_id": "1", "response": {"annotations": []}}])", "tasks of Scale AI"},
+      {"vertex.jsonl", R"({"imageGcsUri": "gs://a/b.jpg", "boundingBoxAnnotations": []})", "Google's Vertex AI"},
+      {"keras.csv", "a.jpg,1,2,21,12,cat\nb.jpg,,,,,\n", "a table of boxes without a heading"},
+      {"train.txt", "a.jpg 1,2,3,4,0 5,6,7,8,1\n", "a list of pictures with their boxes"},
+      {"list.txt", "images/a.jpg\nimages/b.jpg\n", "a list of pictures; expected their labels"},
+      {"obj.data", "classes = 2\ntrain = train.txt\n", "darknet's list of places"},
+      {"gt_img_1.txt",
+       "\xEF\xBB\xBF"
+       "377,117,463,117,465,130,378,130,Genaxis Theatre\r\n",
+       "ICDAR's text"},
+      {"gt_img_2.txt", "377,117,463,117,465,130,378,130,Latin,Genaxis, Theatre\n", "ICDAR's text"},
+      {"gt_img_3.txt", "38, 43, 920, 215, \"Tiredness\"\n", "ICDAR's text"},
+      {"gt_img_4.txt", "38 43 920 215 \"Tiredness\"\n", "ICDAR's text"},
+      {"wider.txt", "0--Parade/a.jpg\n1\n449 330 122 149 0 0 0 0 0 0\n", "WIDER FACE's text"},
       {"kitti.txt", "Car 0.00 0 -1.57 614.24 181.78 727.31 284.77 1.57 1.73 4.15 1.00 1.75 13.22 -1.62\n",
        "looks like KITTI's text"},
       {"gt.txt", "1,1,10,20,30,40,1,1,0.9\n", "a table of the MOT challenge"},
       {"dota.txt", "imagesource:GoogleEarth\ngsd:0.14\n", "looks like DOTA's text"},
       {"d2.txt", "1 2 3 4 5 6 7 8 plane 0\n", "looks like DOTA's text"},
       {"a.tfrecord", "xx", "looks like a TFRecord"},
+      {"b.tfrecord-00000-of-00001", "xx", "looks like a TFRecord"},
+      {"a.7z", "7z\xBC\xAF", "an archive; unpack it first"},
+      {"a.xlsx", "PK\x03\x04", "a spreadsheet; save it as CSV first"},
+      {"a.mat", "MATLAB 5.0 MAT-file", "a file of numbers (HDF5 or MATLAB)"},
       {"a.png", "\x89PNG\r\n", "looks like a picture; expected its labels"},
       {"a.csv.gz", "\x1F\x8B\x08", "a gzip file; unpack it first"},
       {"a.parquet", "PAR1", "a Parquet table"},
@@ -46,6 +77,28 @@ TEST(ForeignFormats, AFolderThatIsNotRecognisedSaysWhatItHolds) {
   folder.write("kitti/1.txt", "Car 0.00 0 -1.57 614.24 181.78 727.31 284.77 1.57 1.73 4.15 1.00 1.75 13.22 -1.62\n");
   const std::string error = error_of([&] { static_cast<void>(read_crowd({folder / "kitti"})); });
   EXPECT_NE(error.find("1.txt, which looks like KITTI's text"), std::string::npos) << error;
+}
+
+TEST(ForeignFormats, AFolderSaysSoWhateverTheExtensionsOfItsFiles) {
+  const TemporaryFolder folder;
+  const auto error = [&](const std::string& name, const std::string& text) {
+    return error_of(
+        [&] { (void)read_crowd({std::filesystem::path(folder.write(name, text)).parent_path().string()}); });
+  };
+  const std::vector<std::array<std::string, 3>> cases = {
+      {"a/crowd.json.gz", "\x1F\x8B\x08", "crowd.json.gz, which looks like a gzip file"},
+      {"b/train.odgt", R"({"ID": "1", "gtboxes": []})", "train.odgt, which looks like CrowdHuman's odgt"},
+      {"c/a.xml", "\xFF\xFE<", "text in UTF-16; save it as UTF-8"},
+      {"d/gt_img_4.txt", "38 43 920 215 \"Tiredness\"\n", "ICDAR's text"},
+      {"e/gt_img_3.txt", "38, 43, 920, 215, \"Tiredness\"\n", "ICDAR's text"},
+      {"f/a.png", "x", "it holds pictures alone"},
+  };
+  for (const auto& [name, text, message] : cases) {
+    const std::string found = error(name, text);
+    EXPECT_NE(found.find(message), std::string::npos) << found;
+  }
+  std::filesystem::create_directory(folder / "empty");
+  EXPECT_NE(error_of([&] { (void)read_crowd({folder / "empty"}); }).find("it is empty"), std::string::npos);
 }
 
 }  // namespace

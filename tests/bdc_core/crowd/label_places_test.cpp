@@ -167,5 +167,34 @@ TEST(LabelPlaces, AFolderThatMayNotBeReadIsAnErrorOfTheData) {
   EXPECT_EQ(error.find("another error"), std::string::npos) << error;
 }
 
+TEST(LabelPlaces, FoldersBehindLinksAreReadOnce) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const std::string xml = "<annotation><filename>a.jpg</filename></annotation>";
+  folder.write("set/ann/a.xml", xml);
+  folder.write("elsewhere/a.xml", xml);
+  fs::create_directory_symlink(folder.path() / "elsewhere", folder / "set/bob");
+  fs::create_directory_symlink("..", folder / "elsewhere/up");
+  fs::create_directory_symlink("ann", folder / "set/latest");
+  fs::create_directory_symlink(".", folder / "set/ann/here");
+  EXPECT_EQ(annotators_of(read({folder / "set"}).data), (Names{"ann", "bob"}));
+}
+
+TEST(LabelPlaces, ALinkToNothingIsAnErrorAndNoMissingLabel) {
+  const TemporaryFolder folder;
+  folder.write("ann/a.xml", "<annotation><filename>a.jpg</filename></annotation>");
+  std::filesystem::create_symlink("nowhere", folder / "ann/b.xml");
+  const std::string error = error_of([&] { (void)read({folder / "ann"}); });
+  EXPECT_NE(error.find("b.xml: is a link to a file or folder that does not exist"), std::string::npos) << error;
+}
+
+TEST(LabelPlaces, AFolderOfManifestsStandsForThem) {
+  const TemporaryFolder folder;
+  for (const char* who : {"ann", "bob"}) {
+    folder.write("jobs/" + std::string(who) + "/output.manifest", read_file(data_path("sagemaker/output.manifest")));
+  }
+  EXPECT_EQ(annotators_of(read({folder / "jobs"}).data), (Names{"ann", "bob"}));
+}
+
 }  // namespace
 }  // namespace bdc::test

@@ -1,5 +1,5 @@
 #include "bdc/crowd/coco.h"
-#include "bdc_core/crowd/io_support.h"
+#include "bdc_core/crowd/read_with_notes.h"
 
 namespace bdc::test {
 namespace {
@@ -191,6 +191,77 @@ TEST(LabelStudioFormat, PredictionsAreADetectorsBoxes) {
        {with(good, "0.75", "1.75"), "expected a score from 0 to 1, found 1.75"},
        {R"([{"id": 1, "data": {"image": "a.jpg"}}])", "expected predictions in Label Studio's tasks, found none"}},
       refused);
+}
+
+std::string region(const std::string& more = "", double x = 10) {
+  return R"({"id": "r", "type": "rectanglelabels", "from_name": "label", "original_width": 100, "original_height": 80,)" +
+         more + R"("value": {"x": )" + std::to_string(x) +
+         R"(, "y": 10, "width": 20, "height": 20, "rotation": 0, "rectanglelabels": ["cat"]}})";
+}
+
+std::string work(int id, int by, const std::string& regions) {
+  return "{\"id\": " + std::to_string(id) + ", \"completed_by\": " + std::to_string(by) + ", \"result\": [" + regions +
+         "]}";
+}
+
+std::string project(const std::string& annotations,
+                    const std::string& data = R"("image": "/data/upload/1/abcdef12-a.jpg")",
+                    const std::string& more = "") {
+  return "[{\"id\": 1, \"data\": {" + data + "}, \"annotations\": [" + annotations + "]" + more + "}]";
+}
+
+Read read_project(const std::string& text) {
+  const TemporaryFolder folder;
+  return read({folder.write("p.json", text)});
+}
+
+TEST(LabelStudioFormat, OfSeveralAnnotationsOfATaskByOneAnnotatorTheLatestCounts) {
+  const Read found =
+      read_project(project(work(8, 1, region("", 30)) + "," + work(7, 1, region()) + "," + work(9, 2, "")));
+  ASSERT_EQ(found.data.annotations.size(), 1U);
+  EXPECT_EQ(found.data.annotations[0].box.x1, 30);
+  EXPECT_EQ(found.data.assignments.size(), 2U);
+  EXPECT_TRUE(found.notes_have("1 annotation is left out: its task has a later one by the same annotator"))
+      << found.all_notes();
+}
+
+TEST(LabelStudioFormat, AccountsOfOneNumberOnTwoMachinesAreNotOneAnnotator) {
+  const TemporaryFolder folder;
+  const Names paths = {folder.write("ann.json", project(work(1, 1, region()))),
+                       folder.write("bob.json", project(work(1, 1, region())))};
+  const std::string error = error_of([&] { (void)read(paths); });
+  EXPECT_NE(error.find("\"1\" labelled the image"), std::string::npos) << error;
+  EXPECT_NE(error.find("--annotator-from file"), std::string::npos) << error;
+  ReadOptions options;
+  options.annotator_from = AnnotatorFrom::file;
+  const Read found = read(paths, options);
+  EXPECT_EQ(annotators_of(found.data), (Names{"ann", "bob"}));
+  EXPECT_EQ(found.data.images.size(), 1U);
+}
+
+TEST(LabelStudioFormat, ThePictureIsTheOneThatTheBoxesAreOn) {
+  const auto file = [](const std::string& data, const std::string& to_name) {
+    return read_project(project(work(1, 1, region("\"to_name\": \"" + to_name + "\",")), data)).data.images.at(0).file;
+  };
+  EXPECT_EQ(file(R"("text": "hello", "pic": "http://x/a.jpg")", "img"), "http://x/a.jpg");
+  EXPECT_EQ(file(R"("left": "http://x/a.jpg", "right": "http://x/b.jpg")", "right"), "http://x/b.jpg");
+  EXPECT_EQ(file(R"("photo": "data:image/png;base64,AA", "title": "b")", "img"), "");
+  const Read guessed = read_project(
+      project(work(1, 1, region("\"to_name\": \"img\",")), R"("left": "http://x/a.jpg", "right": "http://x/b.jpg")"));
+  EXPECT_EQ(guessed.data.images.at(0).file, "http://x/a.jpg");
+  EXPECT_TRUE(guessed.notes_have("1 task names several pictures, and nothing says which")) << guessed.all_notes();
+}
+
+TEST(LabelStudioFormat, DraftsAndTurnedPicturesAreTold) {
+  const Read found = read_project(
+      project(work(1, 1, region("\"image_rotation\": 90,")), R"("image": "a.jpg")", R"(, "drafts": [{"id": 1}])"));
+  EXPECT_TRUE(found.notes_have("1 draft is left out: it was never submitted")) << found.all_notes();
+  EXPECT_TRUE(found.notes_have("1 region was drawn on a picture that was turned in Label Studio")) << found.all_notes();
+}
+
+TEST(LabelStudioFormat, RelationsAreNoShapes) {
+  const std::string relation = R"({"from_id": "r", "to_id": "s", "type": "relation", "direction": "right"})";
+  EXPECT_EQ(read_project(project(work(1, 1, region() + "," + relation))).all_notes(), "");
 }
 
 }  // namespace

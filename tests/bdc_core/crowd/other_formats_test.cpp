@@ -25,6 +25,14 @@ TEST(LabelMeFormat, ReadsTheHandWrittenFolder) {
   EXPECT_EQ(all.annotations[1].box, (Box{1, 2, 9, 30}));
 }
 
+TEST(LabelMeFormat, MasksHaveTheirCornersAsPoints) {
+  const std::string text = R"({"imagePath": "a.jpg", "imageWidth": 90, "imageHeight": 80, "shapes": [{"label": "car",
+    "shape_type": "mask", "points": [[1, 2], [30, 20]], "mask": "iVBORw0KGgo="}]})";
+  ReadOptions options;
+  options.shapes_to_boxes = true;
+  EXPECT_EQ(parse(text, "labelme", "ann/a.json", options).annotations.at(0).box, (Box{1, 2, 30, 20}));
+}
+
 TEST(LabelMeFormat, BrokenFilesSayWhereAndWhat) {
   const std::string good = data_text("labelme/ann/a.json");
   expect_refused_by(

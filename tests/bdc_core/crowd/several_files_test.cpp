@@ -402,5 +402,27 @@ TEST(SeveralFiles, CvatImagesWithAndWithoutFoldersAreTheSame) {
   }
 }
 
+TEST(SeveralFiles, NamesThatDifferInSpellingAloneAreTold) {
+  const TemporaryFolder folder;
+  const auto coco = [&](const std::string& who, const std::string& image, const std::string& label) {
+    return folder.write(
+        who + ".json",
+        R"({"images": [{"id": 1, "file_name": ")" + image +
+            R"(", "width": 90, "height": 80}], "categories": [{"id": 1, "name": ")" + label +
+            R"("}], "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]})");
+  };
+  const Read apart = read({coco("ann", "A.JPG", "traffic light"), coco("bob", "a.jpg", "Traffic_Light")});
+  EXPECT_EQ(apart.data.images.size(), 2U);
+  EXPECT_TRUE(
+      apart.notes_have("1 image of another annotator has a name that differs in case or extension alone, such as "
+                       "\"A.JPG\" and \"a.jpg\""))
+      << apart.all_notes();
+  EXPECT_TRUE(
+      apart.notes_have("1 class is written in several ways that differ in case or blanks alone, such as "
+                       "\"traffic light\" and \"Traffic_Light\""))
+      << apart.all_notes();
+  EXPECT_EQ(read({coco("ann", "a.jpg", "cat"), coco("bob", "a.jpg", "cat")}).all_notes(), "");
+}
+
 }  // namespace
 }  // namespace bdc::test

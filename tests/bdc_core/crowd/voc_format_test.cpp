@@ -1,7 +1,13 @@
-#include "bdc_core/crowd/io_support.h"
+#include "bdc_core/crowd/read_with_notes.h"
 
 namespace bdc::test {
 namespace {
+
+/// A file in the folder eva.
+Read read_text(const std::string& text, const ReadOptions& options = {}) {
+  const TemporaryFolder folder;
+  return read({std::filesystem::path(folder.write("eva/a.xml", text)).parent_path().string()}, options);
+}
 
 const char* const kExample = "voc/alice/000005.xml";
 
@@ -71,6 +77,86 @@ TEST(VocFormat, EntitiesAreNotExpandedAndDeepNestingIsHarmless) {
   EXPECT_NE(parse_error(deep, "voc", "x.xml").find("broken XML"), std::string::npos);
   for (int i = 0; i < 200000; ++i) deep += "</a>";
   EXPECT_EQ(parse(deep + "</annotation>", "voc", "a/x.xml").images.size(), 1U);
+}
+
+std::string annotation(const std::string& inside) {
+  return "<annotation><filename>a.jpg</filename>" + inside + "</annotation>";
+}
+
+TEST(VocFormat, RotatedBoxesOfRoLabelImgBecomeTheUprightBoxesAroundThem) {
+  const std::string text = annotation(
+      "<size><width>100</width><height>80</height></size><object><type>robndbox</type><name>ship</name><robndbox>"
+      "<cx>50</cx><cy>40</cy><w>20</w><h>10</h><angle>1.5707963267948966</angle></robndbox></object>");
+  const Read found = read_text(text);
+  ASSERT_EQ(found.data.annotations.size(), 1U);
+  const Box& box = found.data.annotations[0].box;
+  EXPECT_NEAR(box.x1, 45, 1e-9);
+  EXPECT_NEAR(box.y1, 30, 1e-9);
+  EXPECT_NEAR(box.x2, 55, 1e-9);
+  EXPECT_NEAR(box.y2, 50, 1e-9);
+  EXPECT_TRUE(found.notes_have("1 shape became the upright box around it")) << found.all_notes();
+  expect_refused_by(
+      "voc",
+      {{with(text, "<w>20</w>", "<w>wide</w>"), "expected a number in <w>, found \"wide\""},
+       {with(text, "<angle>1.5707963267948966</angle>", "<angle>inf</angle>"), "finite number in <angle>"}},
+      "eva/x.xml");
+}
+
+TEST(VocFormat, LabelMesWebToolSaysWhoDrew) {
+  const auto points = [](const std::string& who) {
+    return "<polygon><username>" + who +
+           "</username><pt><x>10</x><y>20</y></pt><pt><x>60</x><y>20</y></pt><pt><x>60</x><y>50</y></pt></polygon>";
+  };
+  const std::string text = annotation(
+      "<imagesize><nrows>480</nrows><ncols>640</ncols></imagesize><object><name>car</name><deleted>0</deleted>"
+      "<type>bounding_box</type>" +
+      points("ann") + "</object><object><name>car</name><deleted>1</deleted>" + points("eve") +
+      "</object><object><name>tree</name><deleted>0</deleted>" + points("bob") + "</object>");
+  const Read boxes = read_text(text);
+  EXPECT_EQ(boxes.data.images.at(0).width, 640);
+  EXPECT_EQ(boxes.data.images.at(0).height, 480);
+  ASSERT_EQ(boxes.data.annotations.size(), 1U) << "a polygon is no box, and what was deleted is gone";
+  EXPECT_EQ(boxes.data.annotations[0].box, (Box{10, 20, 60, 50}));
+  EXPECT_EQ(annotators_of(boxes.data), Names{"ann"});
+  EXPECT_TRUE(boxes.notes_have("1 shape that is not a box is left out; --shapes-to-boxes")) << boxes.all_notes();
+  ReadOptions options;
+  options.shapes_to_boxes = true;
+  EXPECT_EQ(annotators_of(read_text(text, options).data), (Names{"ann", "bob"}));
+  const std::string nobody =
+      annotation("<object><name>car</name><type>bounding_box</type>" + points("anonymous") + "</object>");
+  EXPECT_EQ(annotators_of(read_text(nobody).data), Names{"eva"}) << "the folder";
+}
+
+TEST(VocFormat, SizesMayBeWrittenWithAPoint) {
+  const CrowdData data = read_text(annotation("<size><width>100.0</width><height>80.</height></size>")).data;
+  EXPECT_EQ(data.images.at(0).width, 100);
+  EXPECT_EQ(data.images.at(0).height, 80);
+}
+
+TEST(VocFormat, AFolderPerImageIsRefusedInsteadOfTakenForAnAnnotator) {
+  const TemporaryFolder folder;
+  for (const char* who : {"ann", "bob"}) {
+    folder.write("set/a/" + std::string(who) + ".xml", annotation(""));
+    folder.write("set/b/" + std::string(who) + ".xml", with(annotation(""), "a.jpg", "b.jpg"));
+  }
+  const std::string error = error_of([&] { (void)read_crowd({folder / "set"}); });
+  EXPECT_NE(error.find("found the folder \"a\" called like the picture \"a.jpg\""), std::string::npos) << error;
+}
+
+TEST(VocFormat, LabelsOfOnePictureUnderSeveralNamesAreTold) {
+  const TemporaryFolder folder;
+  folder.write("set/a_ann.xml", annotation(""));
+  folder.write("set/a_bob.xml", annotation(""));
+  const Read found = read({folder / "set"});
+  EXPECT_TRUE(found.notes_have("1 image has the file name of another (\"a_ann\" and \"a_bob\" are both \"a.jpg\")"))
+      << found.all_notes();
+  folder.write("same/Annotations/monday/a.xml", annotation(""));
+  folder.write("same/Annotations/tuesday/a.xml", annotation(""));
+  ReadOptions options;
+  options.annotator = "ann";
+  const Read folders = read({folder / "same"}, options);
+  EXPECT_EQ(folders.data.images.size(), 2U);
+  EXPECT_FALSE(folders.notes_have("file name of another")) << folders.all_notes();
 }
 
 }  // namespace

@@ -140,5 +140,14 @@ TEST(YoloFormat, FilesOfOneNameInTwoFoldersAreTwoImages) {
   ASSERT_EQ(data.annotations.size(), 2U);
 }
 
+TEST(YoloFormat, FilesCalledAfterLicensePlatesAreLabels) {
+  const TemporaryFolder folder;
+  folder.write("sizes.csv", "image,width,height\nlicense_plate_1.jpg,20,10\nnotice-2.jpg,20,10\n");
+  folder.write("ann/license_plate_1.txt", "0 .5 .5 .2 .2\n");
+  folder.write("ann/notice-2.txt", "0 .5 .5 .2 .2\n");
+  folder.write("ann/LICENSE.txt", "0 BSD\n");
+  EXPECT_EQ(read_crowd({folder.path().string()}).annotations.size(), 2U);
+}
+
 }  // namespace
 }  // namespace bdc::test

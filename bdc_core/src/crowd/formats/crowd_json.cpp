@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -489,17 +490,36 @@ void read_plain_coco(const std::string& path, ReadContext& context) {
   read_one_file(path, context, parse_plain_coco);
 }
 
+/// Whether the list of annotations that comes is COCO's: other programs' do not name an image in each.
+bool are_coco_annotations(JsonReader& json) {
+  json.begin_array();
+  bool any = false;
+  while (json.next_element()) {
+    if (std::exchange(any, true) || json.peek() != JsonReader::Type::object) {
+      json.skip();
+      continue;
+    }
+    json.begin_object();
+    while (json.next_member()) {
+      if (json.key() == "image_id") return true;
+      json.skip();
+    }
+  }
+  return !any;
+}
+
 /// A JSON object with a list that COCO has. One of categories alone is what Label Studio puts beside YOLO's labels.
 bool looks_like_coco(const std::string& path) {
   return probe_json(path, [](JsonReader& json) {
     if (json.peek() != JsonReader::Type::object) return false;
     json.begin_object();
     while (json.next_member()) {
-      const std::string_view key = json.key();
-      for (const char* known : {"images", "annotations"}) {
-        if (key == known && json.peek() == JsonReader::Type::array) return true;
+      if (json.peek() == JsonReader::Type::array && json.key() == "images") return true;
+      if (json.peek() == JsonReader::Type::array && json.key() == "annotations") {
+        if (are_coco_annotations(json)) return true;
+      } else {
+        json.skip();
       }
-      json.skip();
     }
     return false;
   });

@@ -20,6 +20,7 @@
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
 #include "crowd/json_records.h"
+#include "crowd/label_studio_picture.h"
 
 namespace bdc {
 namespace {
@@ -38,6 +39,7 @@ struct DrawnBox {
 struct Work {
   std::optional<RecordId> annotator;
   std::string annotator_name;
+  double number = 0;  ///< the annotation's id: later ones have higher ones
   bool cancelled = false, truth = false;
   std::vector<DrawnBox> boxes;
   std::vector<DrawnBox> parts;  ///< boxes without labels, and labels without boxes, to be put together by region
@@ -55,8 +57,10 @@ class LabelStudioReader {
       json_.fail_value("expected a list of tasks (Label Studio's JSON export), found something else");
     }
     builder_.assignments_are_known();
+    builder_.expect_one_assignment_each();
     for_each_record(json_, builder_.problems(), [this] { task(); });
     json_.finish();
+    tell_peculiarities();
     if (several_labels_ > 0) {
       context_.note(json_.name() + ": " +
                     counted(several_labels_, "box has several labels", "boxes have several labels") +
@@ -72,6 +76,27 @@ class LabelStudioReader {
   }
 
  private:
+  void tell_peculiarities() {
+    const std::string& file = json_.name();
+    if (superseded_ > 0) {
+      context_.note(file + ": " +
+                    counted(superseded_, "annotation is left out: its task has a later one by the same annotator",
+                            "annotations are left out: their tasks have later ones by the same annotators"));
+    }
+    if (drafts_ > 0) {
+      context_.note(file + ": " + counted(drafts_, "draft is left out: it was", "drafts are left out: they were") +
+                    " never submitted");
+    }
+    if (turned_ > 0) {
+      context_.note(file + ": " + counted(turned_, "region was", "regions were") +
+                    " drawn on a picture that was turned in Label Studio (image_rotation); places are taken as stated");
+    }
+    if (guessed_pictures_ > 0) {
+      context_.note(file + ": " + counted(guessed_pictures_, "task names", "tasks name") +
+                    " several pictures, and nothing says which the boxes are on; the first is taken");
+    }
+  }
+
   void task() {
     static_cast<void>(json_.peek());
     const RecordPlace place = builder_.place(json_.line(), "[]", json_.index());
@@ -79,7 +104,7 @@ class LabelStudioReader {
     picture_.clear();
     std::optional<RecordId> id;
     std::optional<std::vector<Work>> works;
-    std::string file;
+    LabelStudioPicture texts;
     std::int64_t width = 0, height = 0;
     MinTask min;
     json_.begin_object();
@@ -88,12 +113,15 @@ class LabelStudioReader {
       if (key == "id") {
         id = read_id(json_);
       } else if (key == "data") {
-        read_data(file, width, height);
+        read_data(texts, width, height);
       } else if (key == "annotations" || key == "completions") {
         works.emplace();
         for_each_record(json_, builder_.problems(), [&] { works->push_back(annotation()); });
       } else if (key == "predictions" && json_.peek() == JsonReader::Type::array) {
         count_predictions();
+      } else if (key == "drafts" && json_.peek() == JsonReader::Type::array) {
+        json_.begin_array();
+        for (; json_.next_element(); ++drafts_) json_.skip();
       } else if (!works) {
         member_of_min(min);
       } else {
@@ -104,12 +132,15 @@ class LabelStudioReader {
       finish_min(min);
       works.emplace();
       works->push_back(std::move(min.work));
-      file = min.file;
+      texts = std::move(min.texts);
     }
     if (!id) json_.fail_value("expected the member \"id\", found none");
     if (!works) {
       json_.fail_value("expected the member \"annotations\" (or, in JSON-MIN, \"annotation_id\"), found none");
     }
+    const std::string to_name = picture_.substr(0, picture_.find('['));
+    const std::string file = texts.file(to_name);
+    guessed_pictures_ += texts.is_guessed(to_name) ? 1 : 0;
     std::int32_t image = 0;
     if (min.has_annotation) {  // a task stands once per annotation
       image = builder_.mention_image(*id, file, place);
@@ -119,15 +150,33 @@ class LabelStudioReader {
       image = builder_.image(*id, "id", place);
     }
     works_ += works->size();
+    keep_latest(*works);
     for (const Work& work : *works) use(work, image);
+  }
+
+  /// Of several annotations of a task by one annotator the latest is kept: nobody sees one object twice.
+  void keep_latest(std::vector<Work>& works) {
+    std::vector<Work> kept;
+    for (Work& work : works) {
+      const auto same = std::find_if(kept.begin(), kept.end(), [&](const Work& other) {
+        return !work.cancelled && !work.truth && !other.cancelled && !other.truth && work.annotator &&
+               other.annotator && work.annotator->shown() == other.annotator->shown();
+      });
+      if (same == kept.end()) {
+        kept.push_back(std::move(work));
+        continue;
+      }
+      ++superseded_;
+      if (work.number >= same->number) *same = std::move(work);
+    }
+    works = std::move(kept);
   }
 
   // JSON-MIN: a task's data, and each control tag's results as a member of the tag's name, once per annotation.
 
   struct MinTask {
     Work work;
-    std::string file;
-    bool named = false;           ///< the file stands in "image"
+    LabelStudioPicture texts;
     bool has_annotation = false;  ///< there is an annotation_id, which full exports do not have
   };
 
@@ -141,14 +190,10 @@ class LabelStudioReader {
       min.work.line = json_.line();
       json_.skip();
     } else if (type == JsonReader::Type::string) {
-      const bool is_image = key == "image";
-      const bool is_other = key == "created_at" || key == "updated_at" || key == "agreement";
-      if (is_image || (!is_other && !min.named && min.file.empty())) {
-        min.file = json_.string();
-        min.named = is_image;
-        if (min.file.rfind("data:", 0) == 0) min.file.clear();
-      } else {
+      if (key == "created_at" || key == "updated_at" || key == "agreement") {
         json_.skip();
+      } else {
+        min.texts.add(key, json_.string());
       }
     } else if (type == JsonReader::Type::array && key != "drafts" && key != "reviews") {
       json_.begin_array();
@@ -203,17 +248,13 @@ class LabelStudioReader {
     }
   }
 
-  /// The image: "image", or else the first text. Width and height are not Label Studio's, but data may hold any member.
-  void read_data(std::string& file, std::int64_t& width, std::int64_t& height) {
-    bool named = false;
+  /// Width and height are not Label Studio's, but data may hold any member.
+  void read_data(LabelStudioPicture& texts, std::int64_t& width, std::int64_t& height) {
     json_.begin_object();
     while (json_.next_member()) {
-      const std::string_view key = json_.key();
-      const bool is_image = key == "image";
-      if (json_.peek() == JsonReader::Type::string && (is_image || (!named && file.empty()))) {
-        file = json_.string();
-        named = named || is_image;
-        if (file.rfind("data:", 0) == 0) file.clear();  // the picture itself, not a name
+      const std::string key(json_.key());
+      if (json_.peek() == JsonReader::Type::string) {
+        texts.add(key, json_.string());
       } else if ((key == "width" || key == "height") && json_.peek() == JsonReader::Type::number) {
         (key == "width" ? width : height) = json_.integer();
       } else {
@@ -232,6 +273,8 @@ class LabelStudioReader {
       const std::string_view key = json_.key();
       if (key == "completed_by") {
         read_completed_by(work);
+      } else if (key == "id" && json_.peek() == JsonReader::Type::number) {
+        work.number = json_.number();
       } else if (key == "was_cancelled" || key == "ground_truth") {
         const bool cancelled = key == "was_cancelled";
         bool value = false;
@@ -286,6 +329,12 @@ class LabelStudioReader {
   }
 
   void read_completed_by(Work& work) {
+    const AnnotatorFrom from = context_.options.annotator_from;
+    if (from == AnnotatorFrom::file || from == AnnotatorFrom::folder) {  // accounts of one number on two machines
+      work.annotator = RecordId::untyped(context_.source_annotator());
+      json_.skip();
+      return;
+    }
     if (json_.peek() == JsonReader::Type::null) {
       json_.null();
       return;
@@ -349,6 +398,8 @@ class LabelStudioReader {
         found.picture.insert(0, json_.string());
       } else if (key == "item_index" && json_.peek() == JsonReader::Type::number) {
         found.picture += "[" + std::to_string(json_.integer()) + "]";
+      } else if (key == "image_rotation" && json_.peek() == JsonReader::Type::number) {
+        turned_ += json_.number() != 0 ? 1 : 0;
       } else if (key == "value" && json_.peek() == JsonReader::Type::object) {
         found.has_value = true;
         read_value(found);
@@ -366,7 +417,7 @@ class LabelStudioReader {
     const std::vector<std::string>& labels = found.labels;
     std::array<std::optional<double>, 4>& side = found.side;
     const RecordPlace place = builder_.place(box.line, "[]", task_index_);
-    if (type == "choices" || type == "textarea" || type == "rating") {  // said of the image, not drawn
+    if (type == "choices" || type == "textarea" || type == "rating" || type == "relation") {  // said, not drawn
       builder_.report(ProblemKind::ignored_shape, place,
                       "a result of type " + in_quotes(type) + " is not a labelled box and is left out");
       return;
@@ -499,7 +550,8 @@ class LabelStudioReader {
   ReadContext& context_;
   CrowdBuilder& builder_;
   std::size_t task_index_ = 0;
-  std::size_t predicted_ = 0, works_ = 0;        ///< boxes of predictions, and annotations, in the file
+  std::size_t predicted_ = 0, works_ = 0;  ///< boxes of predictions, and annotations, in the file
+  std::size_t superseded_ = 0, drafts_ = 0, turned_ = 0, guessed_pictures_ = 0;
   std::size_t several_labels_ = 0;               ///< boxes that have more than one
   std::string picture_;                          ///< what the boxes of this task are on: "to_name[item_index]"
   BoxAround around_;                             ///< of the polygon being read

@@ -103,7 +103,7 @@ class LabelMeReader {
         const auto [x, y] = shape.first_points[0];
         const double radius = std::hypot(shape.first_points[1].first - x, shape.first_points[1].second - y);
         box = Box{x - radius, y - radius, x + radius, y + radius};
-      } else if (shape.type != "polygon" || !box) {
+      } else if ((shape.type != "polygon" && shape.type != "mask") || !box) {
         context_.leave_shape(place, what);
         return;
       }

@@ -162,7 +162,9 @@ bool looks_like_text(const std::string& path) {
       std::ifstream in = open_input(file);
       CsvReader csv(in, file);
       if (!csv.next_row()) continue;  // an image without boxes; look at the next
-      return (csv.fields().size() == 6 || csv.fields().size() == 5) && parse_real(trimmed(csv.fields()[0])).has_value();
+      const std::vector<std::string>& fields = csv.fields();
+      if (fields.size() == 5 && trimmed(fields[4]).substr(0, 1) == "\"") return false;  // ICDAR's transcriptions
+      return (fields.size() == 6 || fields.size() == 5) && parse_real(trimmed(fields[0])).has_value();
     } catch (const DataError&) {
       return false;
     }

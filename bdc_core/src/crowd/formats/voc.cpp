@@ -1,7 +1,9 @@
 // Pascal VOC XML: a folder per annotator, in it a file per image that the annotator saw; a file without <object> is an
 // image where nothing was drawn. An <annotator> element in <annotation>, or in an <object>, says who drew and wins over
-// the folder's name. Corners are taken as they stand (as labelling programs write them), or, with voc_one_based, as
-// VOC's own files mean them: pixels counted from 1, the last one included.
+// the folder's name. Beside <bndbox>, roLabelImg's <robndbox> and the <polygon> of LabelMe's web tool are read, whose
+// <username> is who drew. Corners are taken as they stand (as labelling programs write them), or, with voc_one_based,
+// as VOC's own files mean them: pixels counted from 1, the last one included.
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -10,9 +12,11 @@
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
+#include "crowd/box_around.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
 #include "crowd/label_tree.h"
+#include "crowd/whole_number.h"
 #include "crowd/xml_file.h"
 
 namespace bdc {
@@ -37,15 +41,17 @@ class VocFileReader {
     use_class_names(context_, ClassKeys::name);
     const RecordPlace place = builder_.place(xml_.line(root));
     const std::string file(trimmed(checked(root, root.child("filename").child_value())));
+    refuse_folder_of_image(root, file);
     const std::int32_t image = image_of(context_, image_name_, file, place);
-    read_size(root.child("size"), image);
+    read_size(root.child("size"), "width", "height", image);
+    read_size(root.child("imagesize"), "ncols", "nrows", image);
     if (root.child("annotator")) annotator_ = trimmed(checked(root, root.child("annotator").child_value()));
     if (annotator_.empty()) xml_.fail(root, "expected the annotator's name, found an empty <annotator>");
     builder_.assignments_are_known();
     // Objects may name their own annotators; then the folder's name is not one of those who saw the image.
     bool all_named = root.child("object") != nullptr && root.child("annotator") == nullptr;
     for (const pugi::xml_node object : root.children("object")) {
-      all_named = all_named && object.child("annotator") != nullptr;
+      all_named = all_named && (object.child("annotator") != nullptr || !drawer_of(object).empty());
     }
     std::int32_t annotator = 0;
     if (!all_named) {
@@ -61,14 +67,32 @@ class VocFileReader {
     return text;
   }
 
-  void read_size(const pugi::xml_node& size, std::int32_t image) {
+  /// a/ann.xml and a/bob.xml, both of a.jpg, would be read as the annotator "a" with the images "ann" and "bob".
+  void refuse_folder_of_image(const pugi::xml_node& root, const std::string& file) {
+    const std::string picture = file_stem(file);
+    if (picture.empty() || picture == image_name_ || picture != annotator_ || root.child("annotator")) return;
+    xml_.fail(root, "expected a folder per annotator with a file per image, found the folder " + in_quotes(annotator_) +
+                        " called like the picture " + in_quotes(file) +
+                        "; put each annotator's files, called like their pictures, into a folder of their own");
+  }
+
+  /// Who drew an object with LabelMe's web tool; empty when it does not say.
+  std::string drawer_of(const pugi::xml_node& object) {
+    for (const char* outline : {"polygon", "segm"}) {
+      const std::string name(trimmed(checked(object, object.child(outline).child_value("username"))));
+      if (!name.empty() && name != "anonymous") return name;
+    }
+    return {};
+  }
+
+  void read_size(const pugi::xml_node& size, const char* width, const char* height, std::int32_t image) {
     if (!size) return;
     const RecordPlace place = builder_.place(xml_.line(size));
     std::int64_t extent[2] = {0, 0};
     for (int i = 0; i < 2; ++i) {
-      const char* name = i == 0 ? "width" : "height";
+      const char* name = i == 0 ? width : height;
       const std::string_view text = trimmed(size.child_value(name));
-      const auto value = parse_integer(text);
+      const auto value = whole_number(text);
       if (!value) {
         builder_.report(ProblemKind::bad_record, place,
                         std::string("expected <") + name + "> in whole pixels, found " + in_quotes(text));
@@ -100,31 +124,9 @@ class VocFileReader {
       builder_.report(ProblemKind::bad_record, place, "expected <name> in <object>, found none");
       return;
     }
-    const pugi::xml_node bndbox = object.child("bndbox");
-    if (!bndbox) {
-      const char* found =
-          object.child("robndbox") ? "<robndbox>, a rotated box of roLabelImg; convert the labels to COCO or YOLO first"
-          : object.child("polygon") ? "<polygon>, as LabelMe's web tool writes it; convert the labels to COCO first"
-                                    : "none";
-      builder_.report(ProblemKind::bad_record, place, std::string("expected <bndbox> in <object>, found ") + found);
-      return;
-    }
-    double corner[4];
-    const char* const fields[4] = {"xmin", "ymin", "xmax", "ymax"};
-    for (int i = 0; i < 4; ++i) {
-      const std::string_view text = trimmed(bndbox.child_value(fields[i]));
-      const auto value = parse_real(text);
-      if (!value) {
-        builder_.report(ProblemKind::bad_record, place,
-                        std::string("expected a number in <") + fields[i] + ">, found " + in_quotes(text));
-        return;
-      }
-      corner[i] = *value;
-    }
-    if (context_.options.voc_one_based) {
-      corner[0] -= 1;
-      corner[1] -= 1;
-    }
+    if (trimmed(object.child_value("deleted")) == "1") return;  // taken back in LabelMe's web tool
+    const std::optional<Box> box = box_of(object, place);
+    if (!box) return;
     if (const pugi::xml_node own = object.child("annotator")) {
       const std::string id(trimmed(checked(object, own.child_value())));
       if (id.empty()) {
@@ -132,10 +134,78 @@ class VocFileReader {
         return;
       }
       annotator = builder_.mention_annotator(RecordId::untyped(id), "", place);
+    } else if (const std::string who = drawer_of(object); !who.empty()) {
+      annotator = builder_.mention_annotator(RecordId::untyped(who), "", place);
     }
-    const Box box{corner[0], corner[1], corner[2], corner[3]};
-    builder_.add_box(image, label_of(context_, name, ClassKeys::name, place), annotator,
-                     context_.upright(box, rotation_of(object), place), place);
+    builder_.add_box(image, label_of(context_, name, ClassKeys::name, place), annotator, *box, place);
+  }
+
+  /// The object's upright box; nothing when it has none, which was said.
+  std::optional<Box> box_of(const pugi::xml_node& object, const RecordPlace& place) {
+    if (const pugi::xml_node bndbox = object.child("bndbox")) {
+      auto corner = numbers_in<4>(bndbox, {"xmin", "ymin", "xmax", "ymax"}, place);
+      if (!corner) return std::nullopt;
+      if (context_.options.voc_one_based) {
+        (*corner)[0] -= 1;
+        (*corner)[1] -= 1;
+      }
+      return context_.upright({(*corner)[0], (*corner)[1], (*corner)[2], (*corner)[3]}, rotation_of(object), place);
+    }
+    if (const pugi::xml_node rotated = object.child("robndbox")) {
+      const auto found = numbers_in<5>(rotated, {"cx", "cy", "w", "h", "angle"}, place);
+      if (!found) return std::nullopt;
+      const auto [x, y, width, height, angle] = *found;
+      if (!std::isfinite(angle)) {
+        builder_.report(ProblemKind::bad_record, place, "expected a finite number in <angle>");
+        return std::nullopt;
+      }
+      constexpr double degrees = 180 / 3.14159265358979323846;
+      return context_.upright({x - width / 2, y - height / 2, x + width / 2, y + height / 2}, angle * degrees, place);
+    }
+    if (const pugi::xml_node polygon = object.child("polygon")) {
+      return box_of_points(polygon, trimmed(object.child_value("type")) == "bounding_box", place);
+    }
+    if (object.child("segm").child("box")) {
+      const auto corner = numbers_in<4>(object.child("segm").child("box"), {"xmin", "ymin", "xmax", "ymax"}, place);
+      if (!corner || !context_.takes_shape(place, "a <segm>")) return std::nullopt;
+      return Box{(*corner)[0], (*corner)[1], (*corner)[2], (*corner)[3]};
+    }
+    builder_.report(ProblemKind::bad_record, place, "expected <bndbox> in <object>, found none");
+    return std::nullopt;
+  }
+
+  /// The box around the points of LabelMe's web tool, which marks those that are boxes.
+  std::optional<Box> box_of_points(const pugi::xml_node& polygon, bool is_box, const RecordPlace& place) {
+    BoxAround around;
+    for (const pugi::xml_node point : polygon.children("pt")) {
+      const auto found = numbers_in<2>(point, {"x", "y"}, place);
+      if (!found) return std::nullopt;
+      around.add((*found)[0], (*found)[1]);
+    }
+    if (!around.box()) {
+      builder_.report(ProblemKind::bad_record, place, "expected <pt> with finite <x> and <y> in <polygon>, found none");
+      return std::nullopt;
+    }
+    if (!is_box && !context_.takes_shape(place, "a <polygon>")) return std::nullopt;
+    return around.box();
+  }
+
+  /// The numbers in the elements of a node that have these names; nothing when one is none, which is said.
+  template <std::size_t N>
+  std::optional<std::array<double, N>> numbers_in(const pugi::xml_node& node, const std::array<const char*, N>& names,
+                                                  const RecordPlace& place) {
+    std::array<double, N> out{};
+    for (std::size_t i = 0; i < N; ++i) {
+      const std::string_view text = trimmed(node.child_value(names[i]));
+      const auto value = parse_real(text);
+      if (!value) {
+        builder_.report(ProblemKind::bad_record, place,
+                        std::string("expected a number in <") + names[i] + ">, found " + in_quotes(text));
+        return std::nullopt;
+      }
+      out[i] = *value;
+    }
+    return out;
   }
 
   XmlFile& xml_;

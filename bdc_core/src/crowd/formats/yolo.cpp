@@ -19,6 +19,7 @@
 #include "crowd/format.h"
 #include "crowd/label_tree.h"
 #include "crowd/listed_pictures.h"
+#include "crowd/whole_number.h"
 
 namespace bdc {
 namespace {
@@ -35,14 +36,6 @@ std::vector<std::string_view> words_of(std::string_view line, std::size_t limit)
     line.remove_prefix(end);
   }
   return words;
-}
-
-/// A class's number, which some programs write as 0.0; nothing when it is none.
-std::optional<std::int64_t> class_number(std::string_view word) {
-  if (const auto number = parse_integer(word)) return number;
-  const std::size_t point = word.find('.');
-  if (point == std::string_view::npos || word.find_first_not_of('0', point + 1) != std::string_view::npos) return {};
-  return parse_integer(word.substr(0, point));
 }
 
 /// The box around "class x y x y x y ..." (a segment, or a rotated box of four corners); nothing when it is none.
@@ -117,7 +110,7 @@ void parse_lines(std::istream& in, const std::string& name, const std::string& i
     const std::vector<std::string_view> words = words_of(line, 6);
     if (words.size() > 6) {
       if (const std::optional<Box> around = box_of_segment(line)) {
-        const auto segment_label = class_number(words[0]);
+        const auto segment_label = whole_number(words[0]);
         if (!segment_label || *segment_label < 0) {
           builder.report(ProblemKind::bad_record, place,
                          "expected a class number from 0, found " + in_quotes(words[0]));
@@ -137,7 +130,7 @@ void parse_lines(std::istream& in, const std::string& name, const std::string& i
                          (words.size() > 6 ? std::string("more than 6") : std::to_string(words.size())) + hint);
       continue;
     }
-    const auto label = class_number(words[0]);
+    const auto label = whole_number(words[0]);
     if (!label || *label < 0) {
       builder.report(ProblemKind::bad_record, place, "expected a class number from 0, found " + in_quotes(words[0]));
       continue;
@@ -284,8 +277,9 @@ bool looks_like_yolo(const std::string& path) {
     const std::string_view content = trimmed(without_byte_order_mark(head));
     if (content.empty()) continue;
     const auto words = words_of(content.substr(0, content.find('\n')), 10);
-    if (words.size() == 10 && !parse_real(words[8])) return false;  // DOTA's: four corners, a name and a difficulty
-    if (words.size() >= 5 && class_number(words[0]).has_value() && parse_real(words[1]).has_value()) return true;
+    if (words.size() == 10 && !parse_real(words[8])) return false;   // DOTA's: four corners, a name and a difficulty
+    if (words.size() >= 5 && words[4].front() == '"') return false;  // ICDAR's: corners and what stands written there
+    if (words.size() >= 5 && whole_number(words[0]).has_value() && parse_real(words[1]).has_value()) return true;
     if (++looked == 20) return false;
   }
   return !files.empty() && looked == 0 && is_regular_file(join(path, "classes.txt"));

@@ -93,12 +93,16 @@ Json json_plan(const RunPlan& plan) {
           {"groups", groups}};
 }
 
-void print_plan(const RunPlan& plan) {
+/// with_notes: nobody has told yet how the labels were read.
+void print_plan(const RunPlan& plan, bool with_notes) {
   std::cout << "dry run: nothing is trained, nothing is written\n"
             << "data: " << plan.data << ", " << plan.class_names.size() << " classes; " << plan.train_images
             << " images to train on, " << plan.test_images << " to test on\n"
             << "detector: " << plan.plugin << ", " << plan.weights << " weights\n"
             << "hooks: " << (plan.hooks.empty() ? "none" : join(plan.hooks)) << "\n";
+  if (with_notes) {
+    for (const auto& note : plan.notes) std::cout << "note: " << note << "\n";
+  }
   for (const auto& warning : plan.warnings) std::cout << "warning: " << warning << "\n";
   std::size_t width = 15;
   for (const auto& g : plan.groups) width = std::max(width, g.name.size());
@@ -154,7 +158,8 @@ int train(ConfigRequest request, const SearchRequest& search, Flags flags) {
   if (!flags.device.empty()) request.sets.push_back("train.device=" + flags.device);
   if (flags.amp) request.sets.emplace_back("train.amp=true");
   if (flags.strict) request.sets.emplace_back("data.strict=true");
-  if (flags.dry_run && flags.resume.empty() && !flags.data.empty() && !flags.json && !flags.quiet) {
+  const bool describes = flags.dry_run && flags.resume.empty() && !flags.data.empty() && !flags.json && !flags.quiet;
+  if (describes) {
     Json data = resolve_config(request);
     for (const std::string& line : complete_data(data)) std::cout << line << "\n";
     for (const std::string& line : describe_data(data)) std::cout << line << "\n";
@@ -198,7 +203,7 @@ int train(ConfigRequest request, const SearchRequest& search, Flags flags) {
     if (flags.json) {
       std::cout << json_plan(plan).dump(2) << "\n";
     } else {
-      print_plan(plan);
+      print_plan(plan, !describes);
     }
     return static_cast<int>(ExitCode::ok);
   }
