@@ -19,7 +19,8 @@
 #include "bdc/base/table.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
-#include "data/labels_digest.h"
+#include "bdc/crowd/labels_digest.h"
+#include "c10d/join.h"
 #include "data/open_data.h"
 #include "data/training_labels.h"
 #include "engine/device.h"
@@ -31,7 +32,6 @@
 #include "files/run_lock.h"
 #include "launch/launch.h"
 #include "ranks/agree.h"
-#include "ranks/join.h"
 
 namespace bdc::host {
 namespace {
@@ -144,12 +144,6 @@ std::vector<Fact> facts_of(const TrainRequest& request, Prepared& run) {
            labels_digest(run.data.train->labels()) + "; to evaluate on: " + labels_digest(run.data.test->labels())}};
 }
 
-std::string launch_text(const Launch& launch) {
-  return std::to_string(launch.size) + " ranks by " + launch.launcher + ", of which " +
-         std::to_string(launch.local_size) + " on this machine; they meet at " + launch.host + ":" +
-         std::to_string(launch.port) + " and talk through Gloo";
-}
-
 RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Progress& progress,
                         const std::atomic<bool>& stop, const Launch& launch, Communicator& ranks);
 
@@ -194,24 +188,10 @@ RunReport run_training(const TrainRequest& request, const Catalog& catalog, Prog
   const Launch launch = recognise_launch(environment());
   const auto say = [](const std::string& text) { std::cerr << text + "\n" << std::flush; };
   const auto ranks = join_ranks(launch, static_cast<double>(request.config.train.timeout), say);
-  if (ranks->is_alone()) return train_as_rank(request, catalog, progress, stop, launch, *ranks);
-  progress.line(launch_text(launch));
-  const std::string who = ranks->is_first() ? "" : "rank " + std::to_string(ranks->rank()) + ": ";
-  const auto leave = [&](ExitCode code, const std::string& why) -> UserError {
-    ranks->leave(why);
-    return {code, why.empty() || code == ExitCode::ranks_apart || why.rfind(who, 0) == 0 ? why : who + why};
-  };
-  try {
-    return train_as_rank(request, catalog, progress, stop, launch, *ranks);
-  } catch (const UserError& e) {
-    throw leave(e.code(), e.what());
-  } catch (const DataError& e) {
-    throw leave(ExitCode::data, e.what());
-  } catch (const std::bad_alloc&) {
-    throw leave(ExitCode::device, "out of memory");
-  } catch (const std::exception& e) {
-    throw leave(ExitCode::failure, short_message(e));
-  }
+  if (!ranks->is_alone()) progress.line(description_of(launch));
+  RunReport report;
+  run_as_rank(*ranks, [&] { report = train_as_rank(request, catalog, progress, stop, launch, *ranks); });
+  return report;
 }
 
 namespace {

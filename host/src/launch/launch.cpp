@@ -43,7 +43,7 @@ class Variables {
     if (missing.empty()) return;
     throw fail(join(set) + (set.size() == 1 ? " is" : " are") + " set, but " + join(missing) +
                (missing.size() == 1 ? " is" : " are") + " not\n  advice: start all ranks through " + launcher_ +
-               ", or unset them to train in one process");
+               ", or unset them to work in one process");
   }
   [[nodiscard]] UserError fail(const std::string& what) const {
     return {ExitCode::usage, "variables of " + launcher_ + ": " + what};
@@ -91,7 +91,7 @@ std::optional<Launch> ours(const Environment& all) {
   if (!of.has("BDC_RANK") && !of.has("BDC_RANKS") && !of.has("BDC_PORT")) return {};
   of.need({"BDC_RANK", "BDC_RANKS", "BDC_PORT"});
   Launch out;
-  out.launcher = "--processes";
+  out.launcher = kOwnLauncher;
   take_numbers(of, "BDC_RANK", "BDC_RANKS", out);
   out.local_rank = out.rank;
   out.local_size = out.size;
@@ -179,6 +179,12 @@ Launch recognise_launch(const Environment& variables) {
     if (const auto found = look(variables)) return *found;
   }
   return {};
+}
+
+std::string description_of(const Launch& launch) {
+  return std::to_string(launch.size) + " ranks by " + launch.launcher + ", of which " +
+         std::to_string(launch.local_size) + " on this machine; they meet at " + launch.host + ":" +
+         std::to_string(launch.port) + " and talk through Gloo";
 }
 
 Environment environment() {

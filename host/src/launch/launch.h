@@ -7,7 +7,7 @@
 
 namespace bdc::host {
 
-/// Which of the processes that train together this one is, and where they meet.
+/// Which of the processes that work together this one is, and where they meet.
 struct Launch {
   std::string launcher;                ///< "torchrun", "mpirun", "srun" or "--processes"; empty: one process on its own
   int rank = 0, size = 1;              ///< this process among all
@@ -20,6 +20,9 @@ struct Launch {
   [[nodiscard]] bool is_alone() const { return size == 1; }
 };
 
+/// The launcher of ranks that run_local_ranks (local_ranks.h) has started.
+inline constexpr const char* kOwnLauncher = "--processes";
+
 using Environment = std::map<std::string, std::string>;
 
 /// What the launcher says through these variables. Our own (bdc-host train --processes) come first, then torchrun's,
@@ -27,6 +30,9 @@ using Environment = std::map<std::string, std::string>;
 /// variables that are half set, are not numbers or do not fit together, and where ranks on several machines have not
 /// been told where to meet.
 [[nodiscard]] Launch recognise_launch(const Environment& variables);
+
+/// Who started how many ranks and where they meet, as a line for the user.
+[[nodiscard]] std::string description_of(const Launch& launch);
 
 /// The variables of this process.
 [[nodiscard]] Environment environment();
