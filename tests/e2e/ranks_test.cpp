@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <iostream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 #include <thread>
 
@@ -229,6 +231,48 @@ TEST(Ranks, UnderTorchrunTheBitsAreThoseOfProcesses) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("2 ranks by torchrun"), std::string::npos) << outcome.err;
   EXPECT_TRUE(final_bits(ours) == final_bits(theirs));
+}
+
+/// The number of torchrun's attempts so far that have ranks: waits for attempt `n` to have its two. False when the
+/// launcher ends instead.
+bool wait_for_attempt(const TemporaryFolder& folder, int n, std::vector<pid_t>& ranks) {
+  for (int tries = 0; tries < 1200; ++tries) {
+    ranks = ranks_in(folder, "RANK", "TORCHELASTIC_RESTART_COUNT", std::to_string(n));
+    if (ranks.size() == 2) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  }
+  return false;
+}
+
+TEST(Ranks, KilledAtTenMomentsUnderTorchrunARunComesBackAndEndsWithTheBitsOfAnUnbrokenOne) {
+  constexpr int kKills = 10;
+  const unsigned seed = std::random_device{}();
+  std::cout << "seed of the moments: " << seed << std::endl;
+  std::mt19937 random(seed);
+  auto words = small_run({"--set", "train.timeout=20"});
+  for (std::string& word : words) {
+    if (word == "train.epochs=2") word = "train.epochs=60";
+  }
+  const TemporaryFolder whole, broken;
+  ASSERT_EQ(run(torchrun(2, with_host(words)), whole.path(), {"OPENBLAS_NUM_THREADS=1"}).exit_code, 0);
+  RunningProgram program(
+      torchrun(2, with_host(words), {"--max_restarts", std::to_string(kKills), "--monitor_interval", "0.1"}),
+      broken.path(), {"OPENBLAS_NUM_THREADS=1"});
+  for (int kill = 0; kill < kKills; ++kill) {
+    std::vector<pid_t> ranks;
+    ASSERT_TRUE(wait_for_attempt(broken, kill, ranks)) << "attempt " << kill << "\n" << program.err_so_far();
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution<int>(0, 2500)(random)));
+    const pid_t victim = ranks[std::uniform_int_distribution<std::size_t>(0, 1)(random)];
+    ASSERT_EQ(::kill(victim, SIGKILL), 0) << "the run is too short for " << kKills << " kills\n"
+                                          << program.err_so_far();
+  }
+  const Outcome outcome = program.wait();
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("restart 10 by torchrun: goes on with "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("resuming "), std::string::npos) << outcome.err;
+  EXPECT_TRUE(final_bits(whole) == final_bits(broken));
+  EXPECT_EQ(read_file(run_folder(whole) / "annotators.json"), read_file(run_folder(broken) / "annotators.json"));
+  EXPECT_EQ(records(broken).size(), 60U);
 }
 
 }  // namespace

@@ -22,18 +22,30 @@ inline bool is_installed(const std::string& program) {
   return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
 }
 
-/// The processes that --processes has started in a folder, by rank.
-inline std::vector<pid_t> ranks_in(const TemporaryFolder& folder) {
+/// The value of a variable in a process's environment; "" where it has none.
+inline std::string variable_of(const std::string& environment, const std::string& name) {
+  const std::string all = std::string(1, '\0') + environment, key = std::string(1, '\0') + name + "=";
+  const auto at = all.find(key);
+  if (at == std::string::npos) return "";
+  const auto from = at + key.size();
+  return all.substr(from, all.find('\0', from) - from);
+}
+
+/// The ranks that work in a folder, in their order: processes with a number by that name and, where it is given, with
+/// another variable of that value.
+inline std::vector<pid_t> ranks_in(const TemporaryFolder& folder, const std::string& number = "BDC_RANK",
+                                   const std::string& variable = "", const std::string& value = "") {
   std::map<int, pid_t> found;  // by rank
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (std::filesystem::read_symlink(entry.path() / "cwd", error) != std::filesystem::canonical(folder.path()))
+    if (std::filesystem::read_symlink(entry.path() / "cwd", error) != std::filesystem::canonical(folder.path())) {
       continue;
-    const std::string all = read_file(entry.path() / "environ");
-    const auto at = all.find("BDC_RANK=");
-    if (at != std::string::npos) found[std::atoi(all.c_str() + at + 9)] = std::atoi(name.c_str());
+    }
+    const std::string all = read_file(entry.path() / "environ"), rank = variable_of(all, number);
+    if (rank.empty() || (!variable.empty() && variable_of(all, variable) != value)) continue;
+    found[std::atoi(rank.c_str())] = std::atoi(name.c_str());
   }
   std::vector<pid_t> out;
   for (const auto& [rank, pid] : found) out.push_back(pid);

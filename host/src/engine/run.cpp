@@ -25,6 +25,7 @@
 #include "data/training_labels.h"
 #include "engine/device.h"
 #include "engine/hooks/build_hooks.h"
+#include "engine/launch_mark.h"
 #include "engine/read_weights.h"
 #include "engine/tensor_process.h"
 #include "engine/trainer.h"
@@ -131,17 +132,51 @@ void prepare_process(const RunConfig& config, int local_size = 1) {
 }
 
 /// What must be the same in all ranks for them to train one detector.
-std::vector<Fact> facts_of(const TrainRequest& request, Prepared& run) {
+std::vector<Fact> facts_of(const TrainRequest& request, const std::optional<std::filesystem::path>& resume,
+                           Prepared& run) {
   std::ifstream in(run.plugin.file(), std::ios::binary);
   const std::string library{std::istreambuf_iterator<char>(in), {}};
   Checksum sum;
   sum.add(library);
   return {{"version of bdc-host", BDC_VERSION},
           {"config", request.text},
-          {"run to resume", request.resume ? request.resume->string() : "none"},
+          {"run to resume", resume ? resume->string() : "none"},
           {"plugin", run.plugin.name() + ", " + run.plugin.descriptor().fingerprint + ", checksum " + sum.text()},
           {"set of labels",
            labels_digest(run.data.train->labels()) + "; to evaluate on: " + labels_digest(run.data.test->labels())}};
+}
+
+void write_config(const std::filesystem::path& run_folder, const TrainRequest& request) {
+  write_file_atomically(run_folder / "config.json", request.text + "\n");
+}
+
+/// The run to go on with: the one that was asked for, or, when the launcher has started the ranks anew, the one that
+/// they were at before. Throws UserError (exit 3) when that one was begun with another config.
+std::optional<std::filesystem::path> run_to_resume(const TrainRequest& request, Progress& progress,
+                                                   const Launch& launch, Communicator& ranks) {
+  if (request.resume || !launch.can_restart) return request.resume;
+  std::string found;
+  do_together(ranks, [&] {
+    if (!ranks.is_first()) return;
+    const LaunchMark mark(launch);
+    const std::string& runs = request.config.output.folder;
+    if (launch.restarts == 0) return mark.forget(runs);
+    const auto run = mark.find(runs);
+    if (!run) return;
+    std::ifstream in(*run / "config.json", std::ios::binary);
+    if (!in) write_config(*run, request);  // it ended between the two
+    if (in && std::string(std::istreambuf_iterator<char>(in), {}) != request.text + "\n") {
+      throw UserError(ExitCode::config, run->string() +
+                                            " was begun by this launch with another config than now\n  "
+                                            "advice: restore the config, or start a new launch");
+    }
+    found = run->string();
+  });
+  if (!ranks.is_alone()) found = ranks.gather(found).front();
+  const std::string times = "restart " + std::to_string(launch.restarts) + " by " + launch.launcher + ": ";
+  if (launch.restarts > 0) progress.line(times + (found.empty() ? "no run was begun before" : "goes on with " + found));
+  if (found.empty()) return {};
+  return found;
 }
 
 RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Progress& progress,
@@ -199,7 +234,7 @@ namespace {
 RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Progress& progress,
                         const std::atomic<bool>& stop, const Launch& launch, Communicator& ranks) {
   const RunConfig& config = request.config;
-  const auto& resume = request.resume;
+  const auto resume = run_to_resume(request, progress, launch, ranks);
   const double started = now_seconds();
   std::optional<RunLock> lock;
   std::unique_ptr<Prepared> prepared;
@@ -214,7 +249,7 @@ RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Pro
   });
   Prepared& run = *prepared;
   if (!ranks.is_alone()) {
-    std::vector<Fact> facts = facts_of(request, run);
+    std::vector<Fact> facts = facts_of(request, resume, run);
     facts.emplace_back("checkpoint", !checkpoint ? "none"
                                                  : "epoch " + std::to_string(checkpoint->position.epoch) + ", step " +
                                                        std::to_string(checkpoint->position.step));
@@ -231,7 +266,8 @@ RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Pro
     } else if (ranks.is_first()) {
       report.folder = make_run_folder(config.output.folder, config.output.name, run.plugin.name());
       lock.emplace(report.folder);
-      write_file_atomically(report.folder / "config.json", request.text + "\n");
+      if (launch.can_restart) LaunchMark(launch).write(report.folder);
+      write_config(report.folder, request);
     }
   });
   if (!ranks.is_alone()) report.folder = ranks.gather(report.folder.string()).front();

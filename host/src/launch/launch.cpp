@@ -111,6 +111,10 @@ std::optional<Launch> torchrun(const Environment& all) {
   take_address(of, out);
   out.has_store = lower_case(of.text("TORCHELASTIC_USE_AGENT_STORE")) == "true";
   out.attempt = of.text("TORCHELASTIC_RUN_ID") + "/" + of.text("TORCHELASTIC_RESTART_COUNT");
+  out.can_restart = of.has("TORCHELASTIC_RESTART_COUNT");
+  if (out.can_restart) out.restarts = of.number("TORCHELASTIC_RESTART_COUNT", 0, kMostRanks);
+  out.job = of.text("TORCHELASTIC_RUN_ID");
+  if (out.job == "none") out.job.clear();  // nobody has given it a name
   return out;
 }
 
@@ -148,6 +152,11 @@ std::optional<Launch> srun(const Environment& all) {
   const std::string per_node = of.text("SLURM_STEP_TASKS_PER_NODE", of.text("SLURM_TASKS_PER_NODE"));
   if (!per_node.empty()) out.local_size = std::max(1, std::atoi(per_node.c_str()));
   out.local_size = std::min(out.size, std::max(out.local_size, out.local_rank + 1));
+  const std::string step =
+      of.text("SLURM_JOB_ID", of.text("SLURM_JOBID")) + "." + of.text("SLURM_STEP_ID", of.text("SLURM_STEPID"));
+  out.can_restart = true;  // a job that is requeued keeps its number
+  if (of.has("SLURM_RESTART_COUNT")) out.restarts = of.number("SLURM_RESTART_COUNT", 0, kMostRanks);
+  out.job = step;
   if (out.is_alone() || take_address(of, out)) return out;
   const std::string nodes = of.text("SLURM_STEP_NODELIST", of.text("SLURM_NODELIST", of.text("SLURM_JOB_NODELIST")));
   out.host = first_host(nodes);
@@ -155,8 +164,7 @@ std::optional<Launch> srun(const Environment& all) {
     throw of.fail("SLURM_NODELIST is '" + printable(nodes) +
                   "', in which no machine to meet on is found\n  advice: set MASTER_ADDR and MASTER_PORT");
   }
-  out.port = port_of(of.text("SLURM_JOB_ID", of.text("SLURM_JOBID")) + "." +
-                     of.text("SLURM_STEP_ID", of.text("SLURM_STEPID")));
+  out.port = port_of(step);
   return out;
 }
 

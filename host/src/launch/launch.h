@@ -14,8 +14,11 @@ struct Launch {
   int local_rank = 0, local_size = 1;  ///< and among those of this machine
   std::string host;                    ///< of rank 0, where all meet
   int port = 0;
-  bool has_store = false;  ///< the launcher itself keeps the meeting place: no rank opens the port
-  std::string attempt;     ///< tells restarts apart that use the same meeting place
+  bool has_store = false;    ///< the launcher itself keeps the meeting place: no rank opens the port
+  std::string attempt;       ///< tells restarts apart that use the same meeting place
+  bool can_restart = false;  ///< the launcher starts the ranks anew when one fails, and says so
+  int restarts = 0;          ///< how often it has
+  std::string job;           ///< what all attempts have in common; empty: only the process that starts them
 
   [[nodiscard]] bool is_alone() const { return size == 1; }
 };
