@@ -3,24 +3,29 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <map>
-#include <memory>
+#include <iostream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 #include <thread>
 
-#include "support/run_program.h"
+#include "support/rank_programs.h"
 
 namespace {
 
 namespace fs = std::filesystem;
+using bdc::test::by_hand;
+using bdc::test::is_installed;
+using bdc::test::mpirun;
 using bdc::test::Outcome;
+using bdc::test::ranks_in;
 using bdc::test::read_file;
 using bdc::test::run;
 using bdc::test::run_host;
 using bdc::test::RunningProgram;
 using bdc::test::TemporaryFolder;
+using bdc::test::torchrun;
+using bdc::test::with_host;
 
 /// A run of two epochs with six steps each.
 std::vector<std::string> small_run(std::vector<std::string> more = {}) {
@@ -32,11 +37,6 @@ std::vector<std::string> small_run(std::vector<std::string> more = {}) {
     words.insert(words.end(), {"--set", set});
   }
   words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-std::vector<std::string> with_host(std::vector<std::string> words) {
-  words.insert(words.begin(), BDC_HOST);
   return words;
 }
 
@@ -53,27 +53,6 @@ std::vector<nlohmann::json> records(const TemporaryFolder& folder) {
   std::vector<nlohmann::json> out;
   std::istringstream lines(read_file(run_folder(folder) / "metrics.jsonl"));
   for (std::string line; std::getline(lines, line);) out.push_back(nlohmann::json::parse(line));
-  return out;
-}
-
-bool is_installed(const std::string& program) {
-  return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
-}
-
-/// How many processes of a folder's program run: those whose working directory is the folder.
-std::vector<pid_t> ranks_in(const TemporaryFolder& folder) {
-  std::map<int, pid_t> found;  // by rank
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (fs::read_symlink(entry.path() / "cwd", error) != fs::canonical(folder.path())) continue;
-    const std::string all = read_file(entry.path() / "environ");
-    const auto at = all.find("BDC_RANK=");
-    if (at != std::string::npos) found[std::atoi(all.c_str() + at + 9)] = std::atoi(name.c_str());
-  }
-  std::vector<pid_t> out;
-  for (const auto& [rank, pid] : found) out.push_back(pid);
   return out;
 }
 
@@ -201,24 +180,6 @@ TEST(Ranks, AnErrorThatAllHaveIsSaidOnceAndOneThatOneHasNamesIt) {
   EXPECT_FALSE(fs::exists(folder.path() / "runs"));
 }
 
-/// Two ranks, each with its own words, by the variables of torchrun.
-std::vector<Outcome> by_hand(const TemporaryFolder& folder, const std::vector<std::vector<std::string>>& words,
-                             std::vector<std::vector<std::string>> variables = {}) {
-  static int port = 23000 + static_cast<int>(::getpid() % 4000);
-  ++port;
-  std::vector<std::unique_ptr<RunningProgram>> programs;
-  for (std::size_t r = 0; r < words.size(); ++r) {
-    std::vector<std::string> environment = {"RANK=" + std::to_string(r), "WORLD_SIZE=" + std::to_string(words.size()),
-                                            "LOCAL_RANK=" + std::to_string(r), "MASTER_ADDR=127.0.0.1",
-                                            "MASTER_PORT=" + std::to_string(port)};
-    if (r < variables.size()) environment.insert(environment.end(), variables[r].begin(), variables[r].end());
-    programs.push_back(std::make_unique<RunningProgram>(with_host(words[r]), folder.path(), environment));
-  }
-  std::vector<Outcome> out;
-  for (auto& program : programs) out.push_back(program->wait());
-  return out;
-}
-
 TEST(Ranks, DifferentConfigsAreRefusedOnEveryRankWithTheLineThatDiffers) {
   const TemporaryFolder folder;
   for (const Outcome& outcome : by_hand(folder, {small_run(), small_run({"--set", "train.seed=4"})})) {
@@ -256,9 +217,7 @@ TEST(Ranks, UnderMpirunTheBitsAreThoseOfProcesses) {
   ASSERT_TRUE(is_installed("mpirun")) << "openmpi-bin of tests/packages.txt";
   const TemporaryFolder ours, theirs;
   ASSERT_EQ(run_host(small_run({"-q", "--processes", "2"}), ours.path()).exit_code, 0);
-  auto words = with_host(small_run());
-  words.insert(words.begin(), {"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", "2"});
-  const Outcome outcome = run(words, theirs.path(), {"OPENBLAS_NUM_THREADS=1"});
+  const Outcome outcome = run(mpirun(2, with_host(small_run())), theirs.path(), {"OPENBLAS_NUM_THREADS=1"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE((outcome.out + outcome.err).find("2 ranks by mpirun"), std::string::npos) << outcome.err;
   EXPECT_TRUE(final_bits(ours) == final_bits(theirs));
@@ -268,15 +227,52 @@ TEST(Ranks, UnderTorchrunTheBitsAreThoseOfProcesses) {
   ASSERT_TRUE(is_installed("/usr/bin/python3")) << "python3-torch of tests/packages.txt";
   const TemporaryFolder ours, theirs;
   ASSERT_EQ(run_host(small_run({"-q", "--processes", "2"}), ours.path()).exit_code, 0);
-  auto words = with_host(small_run());
-  // Its default for the output, 0, is not understood by LibTorch 1.13 under Python 3.11.
-  words.insert(words.begin(),
-               {"/usr/bin/python3", "-m", "torch.distributed.run", "--no_python", "--redirects", "1", "--tee", "1",
-                "--nproc_per_node", "2", "--master_port", std::to_string(24000 + ::getpid() % 3000)});
-  const Outcome outcome = run(words, theirs.path(), {"OPENBLAS_NUM_THREADS=1"});
+  const Outcome outcome = run(torchrun(2, with_host(small_run())), theirs.path(), {"OPENBLAS_NUM_THREADS=1"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("2 ranks by torchrun"), std::string::npos) << outcome.err;
   EXPECT_TRUE(final_bits(ours) == final_bits(theirs));
+}
+
+/// The number of torchrun's attempts so far that have ranks: waits for attempt `n` to have its two. False when the
+/// launcher ends instead.
+bool wait_for_attempt(const TemporaryFolder& folder, int n, std::vector<pid_t>& ranks) {
+  for (int tries = 0; tries < 1200; ++tries) {
+    ranks = ranks_in(folder, "RANK", "TORCHELASTIC_RESTART_COUNT", std::to_string(n));
+    if (ranks.size() == 2) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  }
+  return false;
+}
+
+TEST(Ranks, KilledAtTenMomentsUnderTorchrunARunComesBackAndEndsWithTheBitsOfAnUnbrokenOne) {
+  constexpr int kKills = 10;
+  const unsigned seed = std::random_device{}();
+  std::cout << "seed of the moments: " << seed << std::endl;
+  std::mt19937 random(seed);
+  auto words = small_run({"--set", "train.timeout=20"});
+  for (std::string& word : words) {
+    if (word == "train.epochs=2") word = "train.epochs=60";
+  }
+  const TemporaryFolder whole, broken;
+  ASSERT_EQ(run(torchrun(2, with_host(words)), whole.path(), {"OPENBLAS_NUM_THREADS=1"}).exit_code, 0);
+  RunningProgram program(
+      torchrun(2, with_host(words), {"--max_restarts", std::to_string(kKills), "--monitor_interval", "0.1"}),
+      broken.path(), {"OPENBLAS_NUM_THREADS=1"});
+  for (int kill = 0; kill < kKills; ++kill) {
+    std::vector<pid_t> ranks;
+    ASSERT_TRUE(wait_for_attempt(broken, kill, ranks)) << "attempt " << kill << "\n" << program.err_so_far();
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution<int>(0, 2500)(random)));
+    const pid_t victim = ranks[std::uniform_int_distribution<std::size_t>(0, 1)(random)];
+    ASSERT_EQ(::kill(victim, SIGKILL), 0) << "the run is too short for " << kKills << " kills\n"
+                                          << program.err_so_far();
+  }
+  const Outcome outcome = program.wait();
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("restart 10 by torchrun: goes on with "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("resuming "), std::string::npos) << outcome.err;
+  EXPECT_TRUE(final_bits(whole) == final_bits(broken));
+  EXPECT_EQ(read_file(run_folder(whole) / "annotators.json"), read_file(run_folder(broken) / "annotators.json"));
+  EXPECT_EQ(records(broken).size(), 60U);
 }
 
 }  // namespace

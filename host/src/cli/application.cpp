@@ -11,6 +11,7 @@
 
 #include "bdc/base/error.h"
 #include "bdc/base/nearest.h"
+#include "bdc/base/short_message.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "cli/open_engine.h"

@@ -41,7 +41,7 @@ fs::path find_engine() {
       ExitCode::device,
       "this needs the training engine, which is not installed: there is no " BDC_ENGINE_FILE
       " beside bdc-host\n  advice: install LibTorch, TorchVision and OpenCV (packages-engine.txt lists them) and build "
-      "with -DBDC_BUILD_ENGINE=ON; labels can be read, evaluated and aggregated without it");
+      "with -DBDC_BUILD_ENGINE=ON; labels can be read, evaluated and, in one process, aggregated without it");
 }
 
 }  // namespace

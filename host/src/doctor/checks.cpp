@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "bdc/base/short_message.h"
 #include "bdc/base/table.h"
 #include "engine/checkpoint.h"
 #include "engine/detector_handle.h"

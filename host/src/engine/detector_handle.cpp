@@ -4,6 +4,7 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
+#include "bdc/base/short_message.h"
 #include "engine/mixed_precision.h"
 
 namespace bdc::host {

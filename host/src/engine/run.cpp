@@ -19,11 +19,13 @@
 #include "bdc/base/table.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
-#include "data/labels_digest.h"
+#include "bdc/crowd/labels_digest.h"
+#include "c10d/join.h"
 #include "data/open_data.h"
 #include "data/training_labels.h"
 #include "engine/device.h"
 #include "engine/hooks/build_hooks.h"
+#include "engine/launch_mark.h"
 #include "engine/read_weights.h"
 #include "engine/tensor_process.h"
 #include "engine/trainer.h"
@@ -31,7 +33,6 @@
 #include "files/run_lock.h"
 #include "launch/launch.h"
 #include "ranks/agree.h"
-#include "ranks/join.h"
 
 namespace bdc::host {
 namespace {
@@ -131,23 +132,51 @@ void prepare_process(const RunConfig& config, int local_size = 1) {
 }
 
 /// What must be the same in all ranks for them to train one detector.
-std::vector<Fact> facts_of(const TrainRequest& request, Prepared& run) {
+std::vector<Fact> facts_of(const TrainRequest& request, const std::optional<std::filesystem::path>& resume,
+                           Prepared& run) {
   std::ifstream in(run.plugin.file(), std::ios::binary);
   const std::string library{std::istreambuf_iterator<char>(in), {}};
   Checksum sum;
   sum.add(library);
   return {{"version of bdc-host", BDC_VERSION},
           {"config", request.text},
-          {"run to resume", request.resume ? request.resume->string() : "none"},
+          {"run to resume", resume ? resume->string() : "none"},
           {"plugin", run.plugin.name() + ", " + run.plugin.descriptor().fingerprint + ", checksum " + sum.text()},
           {"set of labels",
            labels_digest(run.data.train->labels()) + "; to evaluate on: " + labels_digest(run.data.test->labels())}};
 }
 
-std::string launch_text(const Launch& launch) {
-  return std::to_string(launch.size) + " ranks by " + launch.launcher + ", of which " +
-         std::to_string(launch.local_size) + " on this machine; they meet at " + launch.host + ":" +
-         std::to_string(launch.port) + " and talk through Gloo";
+void write_config(const std::filesystem::path& run_folder, const TrainRequest& request) {
+  write_file_atomically(run_folder / "config.json", request.text + "\n");
+}
+
+/// The run to go on with: the one that was asked for, or, when the launcher has started the ranks anew, the one that
+/// they were at before. Throws UserError (exit 3) when that one was begun with another config.
+std::optional<std::filesystem::path> run_to_resume(const TrainRequest& request, Progress& progress,
+                                                   const Launch& launch, Communicator& ranks) {
+  if (request.resume || !launch.can_restart) return request.resume;
+  std::string found;
+  do_together(ranks, [&] {
+    if (!ranks.is_first()) return;
+    const LaunchMark mark(launch);
+    const std::string& runs = request.config.output.folder;
+    if (launch.restarts == 0) return mark.forget(runs);
+    const auto run = mark.find(runs);
+    if (!run) return;
+    std::ifstream in(*run / "config.json", std::ios::binary);
+    if (!in) write_config(*run, request);  // it ended between the two
+    if (in && std::string(std::istreambuf_iterator<char>(in), {}) != request.text + "\n") {
+      throw UserError(ExitCode::config, run->string() +
+                                            " was begun by this launch with another config than now\n  "
+                                            "advice: restore the config, or start a new launch");
+    }
+    found = run->string();
+  });
+  if (!ranks.is_alone()) found = ranks.gather(found).front();
+  const std::string times = "restart " + std::to_string(launch.restarts) + " by " + launch.launcher + ": ";
+  if (launch.restarts > 0) progress.line(times + (found.empty() ? "no run was begun before" : "goes on with " + found));
+  if (found.empty()) return {};
+  return found;
 }
 
 RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Progress& progress,
@@ -195,24 +224,10 @@ RunReport run_training(const TrainRequest& request, const Catalog& catalog, Prog
   const Launch launch = recognise_launch(environment());
   const auto say = [](const std::string& text) { std::cerr << text + "\n" << std::flush; };
   const auto ranks = join_ranks(launch, static_cast<double>(request.config.train.timeout), say);
-  if (ranks->is_alone()) return train_as_rank(request, catalog, progress, stop, launch, *ranks);
-  progress.line(launch_text(launch));
-  const std::string who = ranks->is_first() ? "" : "rank " + std::to_string(ranks->rank()) + ": ";
-  const auto leave = [&](ExitCode code, const std::string& why) -> UserError {
-    ranks->leave(why);
-    return {code, why.empty() || code == ExitCode::ranks_apart || why.rfind(who, 0) == 0 ? why : who + why};
-  };
-  try {
-    return train_as_rank(request, catalog, progress, stop, launch, *ranks);
-  } catch (const UserError& e) {
-    throw leave(e.code(), e.what());
-  } catch (const DataError& e) {
-    throw leave(ExitCode::data, e.what());
-  } catch (const std::bad_alloc&) {
-    throw leave(ExitCode::device, "out of memory");
-  } catch (const std::exception& e) {
-    throw leave(ExitCode::failure, short_message(e));
-  }
+  if (!ranks->is_alone()) progress.line(description_of(launch));
+  RunReport report;
+  run_as_rank(*ranks, [&] { report = train_as_rank(request, catalog, progress, stop, launch, *ranks); });
+  return report;
 }
 
 namespace {
@@ -220,7 +235,7 @@ namespace {
 RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Progress& progress,
                         const std::atomic<bool>& stop, const Launch& launch, Communicator& ranks) {
   const RunConfig& config = request.config;
-  const auto& resume = request.resume;
+  const auto resume = run_to_resume(request, progress, launch, ranks);
   const double started = now_seconds();
   std::optional<RunLock> lock;
   std::unique_ptr<Prepared> prepared;
@@ -235,7 +250,7 @@ RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Pro
   });
   Prepared& run = *prepared;
   if (!ranks.is_alone()) {
-    std::vector<Fact> facts = facts_of(request, run);
+    std::vector<Fact> facts = facts_of(request, resume, run);
     facts.emplace_back("checkpoint", !checkpoint ? "none"
                                                  : "epoch " + std::to_string(checkpoint->position.epoch) + ", step " +
                                                        std::to_string(checkpoint->position.step));
@@ -252,7 +267,8 @@ RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Pro
     } else if (ranks.is_first()) {
       report.folder = make_run_folder(config.output.folder, config.output.name, run.plugin.name());
       lock.emplace(report.folder);
-      write_file_atomically(report.folder / "config.json", request.text + "\n");
+      if (launch.can_restart) LaunchMark(launch).write(report.folder);
+      write_config(report.folder, request);
     }
   });
   if (!ranks.is_alone()) report.folder = ranks.gather(report.folder.string()).front();

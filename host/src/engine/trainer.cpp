@@ -4,9 +4,10 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
+#include "bdc/base/short_message.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
-#include "data/labels_digest.h"
+#include "bdc/crowd/labels_digest.h"
 #include "engine/evaluate.h"
 #include "engine/hooks/run_context.h"
 #include "engine/observers/broken_images.h"

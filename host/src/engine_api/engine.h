@@ -15,7 +15,9 @@
 #include "engine_api/run_report.h"
 #include "engine_api/shapes_settings.h"
 #include "engine_api/trained_run.h"
+#include "launch/launch.h"
 #include "plugins/catalog.h"
+#include "ranks/communicator.h"
 #include "show/progress.h"
 #include "synth/simulate.h"
 
@@ -89,6 +91,10 @@ class Engine {
   /// an interrupted run goes on with the next skill.
   [[nodiscard]] virtual SkillSources train_networks(const CrowdSpec& spec, CrowdData& truth,
                                                     const NetworkCrowdRequest& request, Progress& progress) = 0;
+
+  /// Brings the ranks of a launch together: join_ranks of c10d/join.h.
+  [[nodiscard]] virtual std::unique_ptr<Communicator> join_ranks(const Launch& launch, double timeout,
+                                                                 std::function<void(const std::string&)> say) = 0;
 
   /// Runs the doctor's checks on a plugin in this process, writes JSON lines to the descriptor, and ends the process.
   [[noreturn]] virtual void examine_plugin(const std::filesystem::path& file, const std::string& options, int fd) = 0;

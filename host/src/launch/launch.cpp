@@ -43,7 +43,7 @@ class Variables {
     if (missing.empty()) return;
     throw fail(join(set) + (set.size() == 1 ? " is" : " are") + " set, but " + join(missing) +
                (missing.size() == 1 ? " is" : " are") + " not\n  advice: start all ranks through " + launcher_ +
-               ", or unset them to train in one process");
+               ", or unset them to work in one process");
   }
   [[nodiscard]] UserError fail(const std::string& what) const {
     return {ExitCode::usage, "variables of " + launcher_ + ": " + what};
@@ -91,7 +91,7 @@ std::optional<Launch> ours(const Environment& all) {
   if (!of.has("BDC_RANK") && !of.has("BDC_RANKS") && !of.has("BDC_PORT")) return {};
   of.need({"BDC_RANK", "BDC_RANKS", "BDC_PORT"});
   Launch out;
-  out.launcher = "--processes";
+  out.launcher = kOwnLauncher;
   take_numbers(of, "BDC_RANK", "BDC_RANKS", out);
   out.local_rank = out.rank;
   out.local_size = out.size;
@@ -111,6 +111,10 @@ std::optional<Launch> torchrun(const Environment& all) {
   take_address(of, out);
   out.has_store = lower_case(of.text("TORCHELASTIC_USE_AGENT_STORE")) == "true";
   out.attempt = of.text("TORCHELASTIC_RUN_ID") + "/" + of.text("TORCHELASTIC_RESTART_COUNT");
+  out.can_restart = of.has("TORCHELASTIC_RESTART_COUNT");
+  if (out.can_restart) out.restarts = of.number("TORCHELASTIC_RESTART_COUNT", 0, kMostRanks);
+  out.job = of.text("TORCHELASTIC_RUN_ID");
+  if (out.job == "none") out.job.clear();  // nobody has given it a name
   return out;
 }
 
@@ -148,6 +152,11 @@ std::optional<Launch> srun(const Environment& all) {
   const std::string per_node = of.text("SLURM_STEP_TASKS_PER_NODE", of.text("SLURM_TASKS_PER_NODE"));
   if (!per_node.empty()) out.local_size = std::max(1, std::atoi(per_node.c_str()));
   out.local_size = std::min(out.size, std::max(out.local_size, out.local_rank + 1));
+  const std::string step =
+      of.text("SLURM_JOB_ID", of.text("SLURM_JOBID")) + "." + of.text("SLURM_STEP_ID", of.text("SLURM_STEPID"));
+  out.can_restart = true;  // a job that is requeued keeps its number
+  if (of.has("SLURM_RESTART_COUNT")) out.restarts = of.number("SLURM_RESTART_COUNT", 0, kMostRanks);
+  out.job = step;
   if (out.is_alone() || take_address(of, out)) return out;
   const std::string nodes = of.text("SLURM_STEP_NODELIST", of.text("SLURM_NODELIST", of.text("SLURM_JOB_NODELIST")));
   out.host = first_host(nodes);
@@ -155,8 +164,7 @@ std::optional<Launch> srun(const Environment& all) {
     throw of.fail("SLURM_NODELIST is '" + printable(nodes) +
                   "', in which no machine to meet on is found\n  advice: set MASTER_ADDR and MASTER_PORT");
   }
-  out.port = port_of(of.text("SLURM_JOB_ID", of.text("SLURM_JOBID")) + "." +
-                     of.text("SLURM_STEP_ID", of.text("SLURM_STEPID")));
+  out.port = port_of(step);
   return out;
 }
 
@@ -179,6 +187,12 @@ Launch recognise_launch(const Environment& variables) {
     if (const auto found = look(variables)) return *found;
   }
   return {};
+}
+
+std::string description_of(const Launch& launch) {
+  return std::to_string(launch.size) + " ranks by " + launch.launcher + ", of which " +
+         std::to_string(launch.local_size) + " on this machine; they meet at " + launch.host + ":" +
+         std::to_string(launch.port) + " and talk through Gloo";
 }
 
 Environment environment() {

@@ -7,18 +7,24 @@
 
 namespace bdc::host {
 
-/// Which of the processes that train together this one is, and where they meet.
+/// Which of the processes that work together this one is, and where they meet.
 struct Launch {
   std::string launcher;                ///< "torchrun", "mpirun", "srun" or "--processes"; empty: one process on its own
   int rank = 0, size = 1;              ///< this process among all
   int local_rank = 0, local_size = 1;  ///< and among those of this machine
   std::string host;                    ///< of rank 0, where all meet
   int port = 0;
-  bool has_store = false;  ///< the launcher itself keeps the meeting place: no rank opens the port
-  std::string attempt;     ///< tells restarts apart that use the same meeting place
+  bool has_store = false;    ///< the launcher itself keeps the meeting place: no rank opens the port
+  std::string attempt;       ///< tells restarts apart that use the same meeting place
+  bool can_restart = false;  ///< the launcher starts the ranks anew when one fails, and says so
+  int restarts = 0;          ///< how often it has
+  std::string job;           ///< what all attempts have in common; empty: only the process that starts them
 
   [[nodiscard]] bool is_alone() const { return size == 1; }
 };
+
+/// The launcher of ranks that run_local_ranks (local_ranks.h) has started.
+inline constexpr const char* kOwnLauncher = "--processes";
 
 using Environment = std::map<std::string, std::string>;
 
@@ -27,6 +33,9 @@ using Environment = std::map<std::string, std::string>;
 /// variables that are half set, are not numbers or do not fit together, and where ranks on several machines have not
 /// been told where to meet.
 [[nodiscard]] Launch recognise_launch(const Environment& variables);
+
+/// Who started how many ranks and where they meet, as a line for the user.
+[[nodiscard]] std::string description_of(const Launch& launch);
 
 /// The variables of this process.
 [[nodiscard]] Environment environment();

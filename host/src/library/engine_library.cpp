@@ -4,6 +4,7 @@
 
 #include "bdc/base/atomic_file.h"
 #include "bdc/base/parallel.h"
+#include "c10d/join.h"
 #include "data/cached_data.h"
 #include "data/image_folder_data.h"
 #include "data/open_data.h"
@@ -91,6 +92,11 @@ class EngineLibrary : public Engine {
     run.progress = {[&](const std::string& text) { progress.line(text); },
                     [&](const std::string& text) { progress.live(text); }};
     return network_sources(spec, *data, run);
+  }
+
+  std::unique_ptr<Communicator> join_ranks(const Launch& launch, double timeout,
+                                           std::function<void(const std::string&)> say) override {
+    return bdc::host::join_ranks(launch, timeout, std::move(say));
   }
 
   void examine_plugin(const fs::path& file, const std::string& options, int fd) override {

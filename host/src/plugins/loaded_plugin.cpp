@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "bdc/base/short_message.h"
 #include "bdc/base/text.h"
 #include "plugins/options.h"
 
@@ -107,12 +108,6 @@ Info described(Describe describe, const std::string& who, const std::string& wha
 }
 
 }  // namespace
-
-std::string short_message(const std::exception& error) {
-  const std::string what = error.what();
-  const auto trace = what.find("\nException raised from");
-  return what.substr(0, trace);
-}
 
 void call_plugin(const std::string& who, const std::string& stage, const std::function<void()>& call) {
   try {

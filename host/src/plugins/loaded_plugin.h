@@ -37,7 +37,4 @@ class LoadedPlugin {
 /// and the stage, e.g. "plugin 'yolov7' threw in forward: ...".
 void call_plugin(const std::string& who, const std::string& stage, const std::function<void()>& call);
 
-/// An exception's message without LibTorch's C++ backtrace.
-[[nodiscard]] std::string short_message(const std::exception& error);
-
 }  // namespace bdc::host

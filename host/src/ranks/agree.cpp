@@ -6,6 +6,7 @@
 #include <new>
 
 #include "bdc/base/error.h"
+#include "bdc/base/short_message.h"
 #include "bdc/base/state_bytes.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
@@ -59,11 +60,21 @@ Failure failure_of(const std::function<void()>& work) {
   } catch (const std::bad_alloc&) {
     return {ExitCode::device, "out of memory"};
   } catch (const std::exception& e) {
-    return {ExitCode::failure, e.what()};
+    return {ExitCode::failure, short_message(e)};
   }
 }
 
 }  // namespace
+
+void run_as_rank(Communicator& ranks, const std::function<void()>& work) {
+  if (ranks.is_alone()) return work();
+  const Failure own = failure_of(work);
+  if (own.code == ExitCode::ok) return;
+  ranks.leave(own.text);
+  const std::string who = ranks.is_first() ? "" : "rank " + std::to_string(ranks.rank()) + ": ";
+  const bool is_told = own.text.empty() || own.code == ExitCode::ranks_apart || own.text.rfind(who, 0) == 0;
+  throw UserError(own.code, is_told ? own.text : who + own.text);
+}
 
 void require_agreement(Communicator& ranks, const std::vector<Fact>& facts) {
   if (ranks.is_alone()) return;

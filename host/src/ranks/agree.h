@@ -21,4 +21,8 @@ void require_agreement(Communicator& ranks, const std::vector<Fact>& facts);
 /// ranks say in the same words is said by the first of them; the others' message is empty.
 void do_together(Communicator& ranks, const std::function<void()>& work);
 
+/// Runs what a process does as one of several ranks, or alone. What it throws is told to the others, so that they can
+/// say so, and thrown again as a UserError that names this rank; rank 0 needs no name.
+void run_as_rank(Communicator& ranks, const std::function<void()>& work);
+
 }  // namespace bdc::host

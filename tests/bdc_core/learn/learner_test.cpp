@@ -65,7 +65,7 @@ void expect_same_posteriors(const Learner& a, const Learner& b) {
 /// line in the table.
 class Counting final : public Learner {
  public:
-  void begin(const bdc::CrowdData& crowd, int threads) override {
+  void begin(const bdc::CrowdData& crowd, int threads, bdc::Ranks&) override {
     crowd_ = &crowd;
     bdc::FitInput input;
     input.crowd = &crowd;

@@ -48,6 +48,30 @@ TEST(Launch, WithoutVariablesAProcessIsAlone) {
   EXPECT_EQ(launch.launcher, "");
 }
 
+TEST(Launch, ALauncherThatStartsAnewSaysHowOftenAndForWhichJob) {
+  EXPECT_FALSE(recognise_launch(kTorchrun).can_restart) << "ranks that were started by hand";
+  EXPECT_FALSE(recognise_launch(kMpirun).can_restart);
+  Environment elastic = kTorchrun;
+  elastic["TORCHELASTIC_RESTART_COUNT"] = "3";
+  elastic["TORCHELASTIC_RUN_ID"] = "none";
+  Launch launch = recognise_launch(elastic);
+  EXPECT_TRUE(launch.can_restart);
+  EXPECT_EQ(launch.restarts, 3);
+  EXPECT_EQ(launch.job, "") << "torchrun's word for a job without a name";
+  elastic["TORCHELASTIC_RUN_ID"] = "night";
+  EXPECT_EQ(recognise_launch(elastic).job, "night");
+  elastic["TORCHELASTIC_RESTART_COUNT"] = "often";
+  EXPECT_NE(refusal(elastic).find("TORCHELASTIC_RESTART_COUNT is 'often'"), std::string::npos);
+
+  Environment slurm = kSrun;
+  launch = recognise_launch(slurm);
+  EXPECT_TRUE(launch.can_restart);
+  EXPECT_EQ(launch.restarts, 0);
+  EXPECT_EQ(launch.job, "4711.0");
+  slurm["SLURM_RESTART_COUNT"] = "1";
+  EXPECT_EQ(recognise_launch(slurm).restarts, 1);
+}
+
 TEST(Launch, OurOwnVariablesComeBeforeAllOthers) {
   Environment all = kTorchrun;
   all["BDC_RANK"] = "1", all["BDC_RANKS"] = "3", all["BDC_PORT"] = "4000";

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "bdc/base/ranks.h"
 #include "bdc/base/span.h"
 #include "bdc/crowd/crowd_data.h"
 #include "bdc/crowd/detected_boxes.h"
 #include "bdc/crowd/predictions.h"
 #include "bdc/crowd/targets.h"
+#include "bdc/crowd/targets_of_ranks.h"
 #include "bdc/learn/annotator_posteriors.h"
 #include "bdc/learn/dependence.h"
 
@@ -32,6 +34,10 @@ struct FitInput {
   int threads = 0;                                ///< 0: all cores. The result has the same bits for any number.
   std::uint64_t seed = 0;                         ///< for learners that draw random numbers
   std::function<void(const Progress&)> progress;  ///< may be empty; may throw to stop the work
+  /// Processes that fit the same input together. The result has the same bits for any number of them, and in each but
+  /// for the targets, of which ranks that do not get the whole may have none.
+  Ranks* ranks = &Ranks::alone();
+  Whole whole = Whole::in_first;
 };
 
 struct FitResult {
@@ -94,9 +100,11 @@ class Learner {
   /// finish_epoch until the bound settles.
   [[nodiscard]] virtual FitResult fit(const FitInput& input);
 
-  /// Starts a training run on a crowd, which must stay alive. Fits the annotations alone, which may take a while.
-  /// Everything below needs it. Throws DataError for a crowd that cannot teach anything.
-  virtual void begin(const CrowdData& crowd, int threads) = 0;
+  /// Starts a training run on a crowd, which must stay alive. Fits the annotations alone, which may take a while, and
+  /// which ranks of one training run may share. Everything below needs it. Throws DataError for a crowd that cannot
+  /// teach anything.
+  virtual void begin(const CrowdData& crowd, int threads, Ranks& ranks) = 0;
+  void begin(const CrowdData& crowd, int threads) { begin(crowd, threads, Ranks::alone()); }
 
   /// The consensus of the annotations alone, of all images: what to train on until the detector has something to say.
   [[nodiscard]] virtual const Targets& without_detector() const = 0;

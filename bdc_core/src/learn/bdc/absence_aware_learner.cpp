@@ -88,13 +88,15 @@ class AbsenceAwareLearner final : public Learner {
 
   [[nodiscard]] FitResult fit(const FitInput& input) override;
 
-  void begin(const CrowdData& crowd, int threads) override {
+  void begin(const CrowdData& crowd, int threads, Ranks& ranks) override {
     require_annotations(crowd);
     crowd_ = &crowd;
     threads_ = threads;
     AbsenceAwareOptions options;
     options.threads = threads;
     options.min_existence = settings_.min_weight;
+    options.ranks = &ranks;
+    options.whole = Whole::in_all;
     AbsenceAwareResult alone = run_absence_aware(crowd, nullptr, options);
     without_detector_ = std::move(alone.targets);
     learnt_ = std::move(alone.evidence);
@@ -178,6 +180,8 @@ FitResult AbsenceAwareLearner::fit(const FitInput& input) {
   options.min_existence = settings_.min_existence;
   options.threads = input.threads;
   options.keep_log_confusion = false;
+  options.ranks = input.ranks;
+  options.whole = input.whole;
   AbsenceAwareEvidence prior;
   if (input.prior != nullptr) {
     require_profile(*input.prior, kProfile);

@@ -107,7 +107,7 @@ class ClassicLearner final : public Learner {
 
   [[nodiscard]] FitResult fit(const FitInput& input) override { return fit_with(profile_.parameters, input); }
 
-  void begin(const CrowdData& crowd, int threads) override {
+  void begin(const CrowdData& crowd, int threads, Ranks&) override {
     require_annotations(crowd);
     crowd_ = &crowd;
     threads_ = threads;

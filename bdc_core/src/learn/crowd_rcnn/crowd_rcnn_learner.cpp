@@ -51,7 +51,7 @@ class CrowdRcnnLearner final : public Learner {
     return result;
   }
 
-  void begin(const CrowdData& crowd, int) override {
+  void begin(const CrowdData& crowd, int, Ranks&) override {
     model_ = std::make_unique<CrowdRcnn>(crowd, settings_);
     without_detector_ = model_->without_detector();
   }

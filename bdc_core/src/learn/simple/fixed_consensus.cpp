@@ -6,10 +6,12 @@
 
 namespace bdc {
 
-void FixedConsensus::begin(const CrowdData& crowd, int threads) {
+void FixedConsensus::begin(const CrowdData& crowd, int threads, Ranks& ranks) {
   FitInput input;
   input.crowd = &crowd;
   input.threads = threads;
+  input.ranks = &ranks;
+  input.whole = Whole::in_all;
   targets_ = fit(input).targets;
   nothing_ = {};
 }

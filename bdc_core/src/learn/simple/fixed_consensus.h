@@ -10,7 +10,7 @@ class FixedConsensus : public Learner {
  public:
   [[nodiscard]] FitResult fit(const FitInput& input) override = 0;
 
-  void begin(const CrowdData& crowd, int threads) final;
+  void begin(const CrowdData& crowd, int threads, Ranks& ranks) final;
   [[nodiscard]] const Targets& without_detector() const final { return targets_; }
   Targets observe(std::size_t image, const DetectedBoxes& detections) final;
   [[nodiscard]] Evidence& evidence() final { return nothing_; }

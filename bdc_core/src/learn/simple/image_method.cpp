@@ -1,5 +1,6 @@
 #include "image_method.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "bdc/base/parallel.h"
@@ -14,13 +15,16 @@ FitResult aggregate_images(const FitInput& input, const std::function<void(std::
     ImageTargets targets;
     std::vector<std::size_t> end;  ///< per image
   };
-  std::vector<Chunk> chunks(images / chunk_size + 1);
+  const RankPart part = part_of_rank((images + chunk_size - 1) / chunk_size, *input.ranks);
+  const std::size_t first_image = std::min(images, part.first * chunk_size),
+                    own_images = std::min(images, part.last * chunk_size) - first_image;
+  std::vector<Chunk> chunks(part.last - part.first);
   std::mutex mutex;
   std::size_t done = 0;
-  parallel_chunks(images, chunk_size, input.threads, [&](std::size_t begin, std::size_t end, std::size_t index) {
+  parallel_chunks(own_images, chunk_size, input.threads, [&](std::size_t begin, std::size_t end, std::size_t index) {
     Chunk& chunk = chunks[index];
     for (std::size_t i = begin; i < end; ++i) {
-      body(i, chunk.targets);
+      body(first_image + i, chunk.targets);
       chunk.end.push_back(chunk.targets.box.size());
     }
     if (!input.progress) return;
@@ -28,7 +32,7 @@ FitResult aggregate_images(const FitInput& input, const std::function<void(std::
     done += end - begin;
     Progress progress;
     progress.images_done = done;
-    progress.images = images;
+    progress.images = own_images;
     input.progress(progress);
   });
 
@@ -36,7 +40,7 @@ FitResult aggregate_images(const FitInput& input, const std::function<void(std::
   Targets& targets = result.targets;
   targets.num_classes = static_cast<int>(J);
   targets.begin.assign(1, 0);
-  targets.begin.reserve(images + 1);
+  targets.begin.reserve(own_images + 1);
   std::size_t total = 0;
   for (const Chunk& chunk : chunks) total += chunk.targets.box.size();
   targets.box.reserve(total);
@@ -53,6 +57,7 @@ FitResult aggregate_images(const FitInput& input, const std::function<void(std::
     targets.hard_label.insert(targets.hard_label.end(), t.label.begin(), t.label.end());
     chunk = {};
   }
+  join_targets(*input.ranks, input.whole, targets);
   if (input.predictions != nullptr) result.warnings.push_back("this method does not use predictions");
   if (input.prior != nullptr) result.warnings.push_back("this method does not use what is known about the annotators");
   return result;

@@ -21,8 +21,8 @@ struct ImageTargets {
 };
 
 /// For methods that treat every image by itself and give hard classes: calls body(image, out) for every image on
-/// input.threads threads and joins the results in the order of images. Checks the input; warns that predictions and a
-/// prior, if given, are not used.
+/// input.threads threads, a part of them in each of input.ranks, and joins the results in the order of images. Checks
+/// the input; warns that predictions and a prior, if given, are not used.
 [[nodiscard]] FitResult aggregate_images(const FitInput& input,
                                          const std::function<void(std::size_t, ImageTargets&)>& body);
 

@@ -50,12 +50,14 @@ class MajorityVote final : public FixedConsensus {
                 static_cast<double>(votes) / static_cast<double>(image.drawers));
       }
     });
-    const auto warn = [&](std::size_t count, const std::string& what) {
-      if (count > 0) result.warnings.push_back(std::to_string(count) + what);
+    std::vector<double> counts{static_cast<double>(no_majority), static_cast<double>(empty), static_cast<double>(lost)};
+    input.ranks->all_reduce_doubles(counts);
+    const auto warn = [&](double count, const std::string& what) {
+      if (count > 0) result.warnings.push_back(std::to_string(static_cast<std::size_t>(count)) + what);
     };
-    warn(no_majority, " groups have no pixel that more than half of the annotators drew; their box is the average");
-    warn(empty, " groups have an empty box by the rule \"" + settings_.rule_name + "\"; their box is the average");
-    warn(lost, " groups were left out because even the average of their boxes is empty");
+    warn(counts[0], " groups have no pixel that more than half of the annotators drew; their box is the average");
+    warn(counts[1], " groups have an empty box by the rule \"" + settings_.rule_name + "\"; their box is the average");
+    warn(counts[2], " groups were left out because even the average of their boxes is empty");
     return result;
   }
 

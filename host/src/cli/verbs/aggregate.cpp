@@ -1,23 +1,31 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <sstream>
 
 #include "bdc/base/atomic_file.h"
+#include "bdc/base/checksum.h"
 #include "bdc/base/now_seconds.h"
+#include "bdc/base/parallel.h"
 #include "bdc/base/table.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/consensus.h"
+#include "bdc/crowd/labels_digest.h"
 #include "bdc/learn/learners.h"
 #include "bdc/metrics/aggregation_ap.h"
 #include "bdc/metrics/agreement.h"
 #include "bdc/metrics/calibration.h"
+#include "cli/open_engine.h"
 #include "cli/verb.h"
 #include "cli/verbs/annotator_table.h"
 #include "cli/verbs/label_options.h"
+#include "cli/verbs/processes.h"
 #include "files/json_file.h"
 #include "files/outputs.h"
+#include "launch/local_ranks.h"
+#include "ranks/agree.h"
 #include "show/progress.h"
 
 namespace bdc::host {
@@ -30,6 +38,8 @@ struct Flags {
   ConsensusOptions consensus;
   double min_existence = 0, min_score = 0;
   int threads = 0;
+  int processes = 1;
+  double timeout = 60;
   bool quiet = false, json = false, list = false, force = false;
 };
 
@@ -124,6 +134,27 @@ Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
   if (!flags.predictions.empty()) work.predictions = predictions_for(work.crowd, flags.predictions);
   if (!flags.prior.empty()) work.prior = prior_for(work.crowd, flags.prior, work.notes);
   return work;
+}
+
+/// What must be the same in all ranks.
+std::vector<Fact> facts_of(const Flags& flags, const Work& work) {
+  std::vector<std::string> options = flags.options;
+  std::sort(options.begin(), options.end());
+  Checksum predictions;
+  if (work.predictions) {
+    const Predictions& p = *work.predictions;
+    predictions.add(p.box.data(), p.box.size() * sizeof(Box));
+    predictions.add(p.score.data(), p.score.size() * sizeof(double));
+    predictions.add(p.class_probs.data(), p.class_probs.size() * sizeof(double));
+    predictions.add(p.begin.data(), p.begin.size() * sizeof(std::size_t));
+  }
+  std::ostringstream prior;
+  if (work.prior) write_annotator_posteriors(prior, *work.prior);
+  return {{"version of bdc-host", BDC_VERSION},
+          {"method", flags.method + (options.empty() ? "" : ", " + join(options))},
+          {"set of labels", labels_digest(work.crowd)},
+          {"set of predictions", work.predictions ? "digest " + predictions.text() : "none"},
+          {"prior", prior.str()}};
 }
 
 FitInput input_for(const Work& work, const Flags& flags, const std::string& label, Progress& progress) {
@@ -283,8 +314,8 @@ int list_methods() {
   return 0;
 }
 
-int aggregate(const Flags& flags, const ReadOptions& reading) {
-  if (flags.list) return list_methods();
+/// What can be said of the command line before anything is read.
+void check(const Flags& flags, const ReadOptions& reading) {
   if (flags.labels.empty()) throw UserError(ExitCode::usage, "aggregate: no labels given; see --help");
   std::vector<std::string> inputs = flags.labels;
   inputs.insert(inputs.end(), {flags.predictions, flags.prior, flags.truth});
@@ -294,19 +325,60 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
   if (flags.output.empty() && flags.consensus.format != ConsensusOptions().format) {
     throw UserError(ExitCode::usage, "--output-format " + flags.consensus.format + " writes nothing without --output");
   }
-  Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
   const auto options = option_map(flags.options);
-  if (flags.method == "all") {
-    if (!options.empty() || !flags.output.empty() || !flags.annotators.empty()) {
-      throw UserError(ExitCode::usage, "--method all only compares; leave out --option, --output and --annotators");
-    }
-    return compare_all(flags, load(flags, reading, progress), progress);
+  if (flags.method != "all") return (void)method_for(flags.method, options);
+  if (!options.empty() || !flags.output.empty() || !flags.annotators.empty()) {
+    throw UserError(ExitCode::usage, "--method all only compares; leave out --option, --output and --annotators");
   }
-  const auto method = method_for(flags.method, options);
-  const Work work = load(flags, reading, progress);
-  const double started = now_seconds();
-  const FitResult result = method->fit(input_for(work, flags, flags.method, progress));
-  const double seconds = now_seconds() - started;
+}
+
+struct Fitted {
+  Work work;
+  FitResult result;
+  double seconds = 0;
+};
+
+/// Reads the labels and fits them, together with the other ranks where there are any.
+Fitted fit_as_rank(Flags flags, const ReadOptions& reading, const Launch& launch, Progress& progress) {
+  Fitted out;
+  const auto ranks = ranks_of(launch, flags.timeout);
+  if (!ranks->is_alone()) progress.line(description_of(launch));
+  if (flags.threads == 0) flags.threads = std::max(1, default_threads() / launch.local_size);
+  run_as_rank(*ranks, [&] {
+    do_together(*ranks, [&] { out.work = load(flags, reading, progress); });
+    if (!ranks->is_alone()) require_agreement(*ranks, facts_of(flags, out.work));
+    const double started = now_seconds();
+    FitInput input = input_for(out.work, flags, flags.method, progress);
+    input.ranks = ranks.get();
+    out.result = method_for(flags.method, option_map(flags.options))->fit(input);
+    out.seconds = now_seconds() - started;
+  });
+  return out;
+}
+
+int aggregate(Flags flags, const ReadOptions& reading) {
+  if (flags.list) return list_methods();
+  const Launch launch = launch_of(flags.processes);
+  if (launch.rank > 0) {  // rank 0 talks and writes for all
+    flags.quiet = true;
+    flags.json = false;
+  } else {
+    check(flags, reading);
+  }
+  const bool several = flags.processes > 1 || !launch.is_alone();
+  if (several && flags.method == "all") {
+    throw UserError(ExitCode::usage, "--method all compares in one process; leave out --processes and launchers");
+  }
+  if (starts_ranks(flags.processes, launch)) {
+    require_engine();
+    return run_local_ranks(flags.processes, flags.threads);
+  }
+  Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
+  if (flags.method == "all") return compare_all(flags, load(flags, reading, progress), progress);
+  const Fitted fitted = fit_as_rank(flags, reading, launch, progress);
+  const Work& work = fitted.work;
+  const FitResult& result = fitted.result;
+  if (launch.rank > 0) return 0;
   if (!flags.annotators.empty() && !result.posteriors) {
     throw UserError(ExitCode::usage, "--annotators: the method '" + flags.method +
                                          "' learns nothing about annotators; use --method bdc");
@@ -322,7 +394,8 @@ int aggregate(const Flags& flags, const ReadOptions& reading) {
   for (const auto& note : work.notes) std::cerr << "note: " << note << "\n";
   for (const auto& warning : result.warnings) std::cerr << "note: " << warning << "\n";
   if (flags.quiet && !flags.json) return 0;
-  const Json s = summary(work, result, measure_agreement(work.crowd, nullptr, 0.45, 0.5, flags.threads), seconds);
+  const Json s =
+      summary(work, result, measure_agreement(work.crowd, nullptr, 0.45, 0.5, flags.threads), fitted.seconds);
   if (flags.json) {
     std::cout << s.dump(2) << "\n";
     return 0;
@@ -369,14 +442,19 @@ void add_aggregate(Command& program) {
   verb.add_option("--prior", flags->prior, "annotators of an earlier project").type_name("FILE");
   verb.add_option("--truth", flags->truth, "true boxes, only to evaluate the result").type_name("FILE");
   verb.add_option("--threads", flags->threads, "0: all cores; the result is the same").range(0, 1024);
+  add_processes_option(verb, flags->processes);
+  verb.add_option("--timeout", flags->timeout, "seconds that several processes wait for one of them at most")
+      .range(1.0, 1e6)
+      .show_default();
   verb.add_flag("--methods", flags->list, "list methods and their settings");
   verb.add_flag("-q,--quiet", flags->quiet, "no progress, no tables");
   verb.add_flag("--json", flags->json, "print the summary as JSON");
   verb.add_flag("--force", flags->force, "replace files that are not marked as bdc-host's own");
   const auto reading = add_label_options(verb);
   verb.footer(
-      "Example:\n"
-      "  bdc-host aggregate crowd.json -o consensus.xml --output-format cvat --min-existence 0.5");
+      "Examples:\n"
+      "  bdc-host aggregate crowd.json -o consensus.xml --output-format cvat --min-existence 0.5\n"
+      "  bdc-host aggregate crowd.json -o consensus.json --processes 4");
   verb.run([=] { return aggregate(*flags, *reading); });
 }
 

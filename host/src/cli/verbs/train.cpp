@@ -16,8 +16,8 @@
 #include "cli/verb.h"
 #include "cli/verbs/annotator_table.h"
 #include "cli/verbs/evaluation_table.h"
+#include "cli/verbs/processes.h"
 #include "cli/verbs/shared_options.h"
-#include "launch/launch.h"
 #include "launch/local_ranks.h"
 
 namespace bdc::host {
@@ -143,12 +143,7 @@ std::filesystem::path newest_run() {
 }
 
 int train(ConfigRequest request, const SearchRequest& search, Flags flags) {
-  const Launch launch = recognise_launch(environment());
-  if (flags.processes > 1 && !launch.launcher.empty() && launch.launcher != "--processes") {
-    throw UserError(ExitCode::usage, "--processes starts the ranks itself, but " + launch.launcher +
-                                         " has started this one; leave out one of the two");
-  }
-  const bool starts_ranks = flags.processes > 1 && launch.launcher.empty() && !flags.dry_run;
+  const Launch launch = launch_of(flags.processes);
   if (launch.rank > 0) {  // rank 0 talks for all
     flags.quiet = true;
     flags.json = false;
@@ -207,7 +202,7 @@ int train(ConfigRequest request, const SearchRequest& search, Flags flags) {
     }
     return static_cast<int>(ExitCode::ok);
   }
-  if (starts_ranks) {  // what is wrong with the config was said once, above
+  if (starts_ranks(flags.processes, launch)) {  // what is wrong with the config was said once, above
     return run_local_ranks(flags.processes, static_cast<int>(config.settings.train.threads));
   }
   std::signal(SIGUSR1, on_signal);  // Slurm's before the time limit
@@ -244,9 +239,7 @@ void add_train(Command& program) {
   verb.add_flag("--strict", flags->strict, "a missing or broken image stops the run (data.strict)");
   verb.add_option("--resume", flags->resume, "resume the run in this folder; auto: the latest in runs/")
       .type_name("RUN|auto");
-  verb.add_option("--processes", flags->processes, "train in so many processes of this machine (docs/scaling.md)")
-      .type_name("N")
-      .range(1, 1024);
+  add_processes_option(verb, flags->processes);
   verb.add_flag("--dry-run", flags->dry_run, "show data, detector and parameter groups; train and write nothing");
   verb.add_flag("-q,--quiet", flags->quiet, "no progress, no table");
   verb.add_flag("--json", flags->json, "print the result as JSON on standard output");

@@ -2,24 +2,9 @@
 
 #include <stdexcept>
 
+#include "bdc/crowd/targets_of_ranks.h"
+
 namespace bdc::host {
-
-void save_targets(const Targets& t, StateWriter& state) {
-  state(t.box), state(t.class_probs), state(t.hard_label), state(t.weight), state(t.score), state(t.existence);
-  state(t.located), state(t.box_std), state(t.begin), state(t.num_classes);
-}
-
-Targets load_targets(StateReader& state) {
-  Targets t;
-  state.resized(t.box), state.resized(t.class_probs), state.resized(t.hard_label), state.resized(t.weight);
-  state.resized(t.score), state.resized(t.existence), state.resized(t.located);
-  state.resized(t.box_std), state.resized(t.begin);
-  state(t.num_classes);
-  if (!t.begin.empty() && t.begin.back() != t.box.size()) {
-    throw std::invalid_argument("the state of BDC contradicts itself");
-  }
-  return t;
-}
 
 Targets LatestTargets::all() const {
   Targets out;

@@ -9,10 +9,6 @@
 
 namespace bdc::host {
 
-/// Targets as bytes of a state, and back. load_targets throws std::invalid_argument for bytes that do not fit together.
-void save_targets(const Targets& targets, StateWriter& state);
-[[nodiscard]] Targets load_targets(StateReader& state);
-
 /// The last targets of every image, put together for a report.
 class LatestTargets {
  public:

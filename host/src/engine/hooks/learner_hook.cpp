@@ -10,6 +10,7 @@
 #include "bdc/base/state_bytes.h"
 #include "bdc/base/table.h"
 #include "bdc/base/user_error.h"
+#include "bdc/crowd/targets_of_ranks.h"
 #include "bdc/learn/learners.h"
 #include "data/frames.h"
 #include "engine/hooks/consensus_report.h"
@@ -137,7 +138,7 @@ class LearnerHook : public plugin::TrainingHook {
   void begin(const plugin::RunContext& run) {
     is_reported_ = run.has_truth || save_labels_;
     if (has_begun_) return;
-    learner_->begin(*run.labels, torch::get_num_threads());
+    learner_->begin(*run.labels, torch::get_num_threads(), ranks_);
     no_evidence_ = learner_->evidence().save();
     has_begun_ = true;
   }

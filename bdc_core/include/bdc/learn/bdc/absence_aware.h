@@ -8,10 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "bdc/base/ranks.h"
 #include "bdc/base/span.h"
 #include "bdc/crowd/crowd_data.h"
 #include "bdc/crowd/predictions.h"
 #include "bdc/crowd/targets.h"
+#include "bdc/crowd/targets_of_ranks.h"
 #include "bdc/learn/bdc/confusion.h"
 #include "bdc/learn/bdc/wrong_shares.h"
 #include "bdc/learn/dependence.h"
@@ -171,6 +173,10 @@ struct AbsenceAwareOptions {
   bool keep_log_confusion = true;              ///< false: result.beliefs.log_confusion is left empty, to save memory
   std::function<void(int round, double bound, double change)> progress;  ///< may throw to stop the work
   std::function<void(AbsenceAwareUpdate, double bound)> observer;        ///< for tests; costs a pass per update
+  /// Processes that fit the crowd together: all have it whole, each works on a part of its images. The same bits for
+  /// any number.
+  Ranks* ranks = &Ranks::alone();
+  Whole whole = Whole::in_first;  ///< who gets the targets
 };
 
 struct AbsenceAwareResult {

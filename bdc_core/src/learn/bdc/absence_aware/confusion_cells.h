@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bdc/base/ranks.h"
 #include "bdc/learn/bdc/confusion.h"
 
 namespace bdc::absence_aware {
@@ -25,6 +26,16 @@ struct ConfusionCells {
   /// Appends the columns of another.
   void append_columns(const ConfusionCells& other);
 };
+
+/// The union of all ranks' entries, in each of them.
+[[nodiscard]] ConfusionEntries joined_entries(ConfusionEntries own, Ranks& ranks);
+
+/// Adds up the cells of all ranks, each the whole of a column's. possible: where cells can be, or null for everywhere
+/// among `classes`. The sums must be exact (ColumnGrid): then they are the same for any number of ranks.
+void join_cells(const ConfusionEntries* possible, std::size_t classes, Ranks& ranks, ConfusionCells& own);
+
+/// Adds the counts of another to the same columns.
+void add_cells(const ConfusionCells& other, ConfusionCells& to);
 
 [[nodiscard]] ConfusionCells cells_of(const ConfusionColumns& counts);
 

@@ -9,45 +9,27 @@
 namespace bdc::absence_aware {
 
 ExactEvidence::ExactEvidence(const AbsenceAwareBeliefs& beliefs) : image_(empty_evidence(beliefs)) {
-  static_assert(std::is_trivially_copyable_v<SourceEvidence> && sizeof(SourceEvidence) % sizeof(double) == 0,
-                "a row of numbers");
   source_.resize(image_.source.size());
   confusion_.resize(image_.confusion.value.size());
   class_count_.resize(image_.class_count.size());
 }
 
-namespace {
-
-/// Copies between an array and the evidence's numbers that belong to no source, in a fixed order.
-template <class Evidence, class Scalars, class Copy>
-void for_scalars(Evidence& e, Scalars& scalars, const Copy& copy) {
-  std::size_t n = 0;
-  copy(e.image_bound, scalars[n++]);
-  for (auto& kind : e.worklist) {
-    copy(kind.images, scalars[n++]);
-    copy(kind.blank_images, scalars[n++]);
-    for (auto& x : kind.rate_images) copy(x, scalars[n++]);
-  }
-  for (auto& x : e.real_level) copy(x, scalars[n++]);
-  for (auto& x : e.spurious_level) copy(x, scalars[n++]);
-}
-
-}  // namespace
-
 ExactEvidence::Scalars ExactEvidence::scalars_of(const AbsenceAwareEvidence& e) {
   Scalars out;
-  for_scalars(e, out, [](const double& from, double& to) { to = from; });
+  std::size_t n = 0;
+  for_scalars(e, [&](double x) { out[n++] = x; });
   return out;
 }
 
 void ExactEvidence::set_scalars(const Scalars& from, AbsenceAwareEvidence& e) {
-  for_scalars(e, from, [](double& to, const double& source) { to = source; });
+  std::size_t n = 0;
+  for_scalars(e, [&](double& x) { x = from[n++]; });
 }
 
 void ExactEvidence::take_source(std::size_t k) {
-  std::array<double, kNumbers> numbers;
+  SourceNumbers numbers;
   std::memcpy(numbers.data(), &image_.source[k], sizeof(numbers));
-  for (std::size_t n = 0; n < kNumbers; ++n) source_[k][n].add(numbers[n]);
+  for (std::size_t n = 0; n < kSourceNumbers; ++n) source_[k][n].add(numbers[n]);
   image_.source[k] = {};
 }
 
@@ -84,7 +66,7 @@ Targets ExactEvidence::observe(const AbsenceAwareBeliefs& beliefs, const ImageLa
   for (std::size_t j = 0; j < J; ++j) class_count_[j].add(image_.class_count[j]);
   image_.class_count.assign(J, 0.0);
   const Scalars scalars = scalars_of(image_);
-  for (std::size_t n = 0; n < kScalars; ++n) scalar_[n].add(scalars[n]);
+  for (std::size_t n = 0; n < kEvidenceScalars; ++n) scalar_[n].add(scalars[n]);
   set_scalars({}, image_);
   return out;
 }
@@ -92,14 +74,14 @@ Targets ExactEvidence::observe(const AbsenceAwareBeliefs& beliefs, const ImageLa
 AbsenceAwareEvidence ExactEvidence::total() const {
   AbsenceAwareEvidence out = image_;
   for (std::size_t k = 0; k < source_.size(); ++k) {
-    std::array<double, kNumbers> numbers;
-    for (std::size_t n = 0; n < kNumbers; ++n) numbers[n] = source_[k][n].value();
+    SourceNumbers numbers;
+    for (std::size_t n = 0; n < kSourceNumbers; ++n) numbers[n] = source_[k][n].value();
     std::memcpy(static_cast<void*>(&out.source[k]), numbers.data(), sizeof(numbers));
   }
   for (std::size_t n = 0; n < confusion_.size(); ++n) out.confusion.value[n] = confusion_[n].value();
   for (std::size_t j = 0; j < class_count_.size(); ++j) out.class_count[j] = class_count_[j].value();
   Scalars scalars;
-  for (std::size_t n = 0; n < kScalars; ++n) scalars[n] = scalar_[n].value();
+  for (std::size_t n = 0; n < kEvidenceScalars; ++n) scalars[n] = scalar_[n].value();
   set_scalars(scalars, out);
   return out;
 }
@@ -121,11 +103,11 @@ void ExactEvidence::merge(const Evidence& other) {
   }
   images_ += from->images_;
   for (std::size_t k = 0; k < source_.size(); ++k) {
-    for (std::size_t n = 0; n < kNumbers; ++n) source_[k][n].merge(from->source_[k][n]);
+    for (std::size_t n = 0; n < kSourceNumbers; ++n) source_[k][n].merge(from->source_[k][n]);
   }
   for (std::size_t n = 0; n < confusion_.size(); ++n) confusion_[n].merge(from->confusion_[n]);
   for (std::size_t j = 0; j < class_count_.size(); ++j) class_count_[j].merge(from->class_count_[j]);
-  for (std::size_t n = 0; n < kScalars; ++n) scalar_[n].merge(from->scalar_[n]);
+  for (std::size_t n = 0; n < kEvidenceScalars; ++n) scalar_[n].merge(from->scalar_[n]);
 }
 
 std::string ExactEvidence::save() const {

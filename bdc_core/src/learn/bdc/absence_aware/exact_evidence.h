@@ -6,6 +6,7 @@
 #include "bdc/base/exact_sum.h"
 #include "bdc/learn/bdc/absence_aware.h"
 #include "bdc/learn/learner.h"
+#include "learn/bdc/absence_aware/evidence_numbers.h"
 
 namespace bdc::absence_aware {
 
@@ -35,11 +36,7 @@ class ExactEvidence final : public Evidence {
  private:
   /// Evidence of this one's shape.
   [[nodiscard]] ExactEvidence read(const std::string& bytes) const;
-  static constexpr std::size_t kNumbers = sizeof(SourceEvidence) / sizeof(double);
-  /// image_bound, per worklist images, blank images and images by object rate, then the score levels of real and of
-  /// spurious boxes
-  static constexpr std::size_t kScalars = 1 + kWorklists * (2 + kObjectRates) + 2 * kScoreLevels;
-  using Scalars = std::array<double, kScalars>;
+  using Scalars = std::array<double, kEvidenceScalars>;
 
   [[nodiscard]] static Scalars scalars_of(const AbsenceAwareEvidence& evidence);
   static void set_scalars(const Scalars& from, AbsenceAwareEvidence& evidence);
@@ -47,9 +44,9 @@ class ExactEvidence final : public Evidence {
   void take_column(std::size_t column);
 
   std::uint64_t images_ = 0;
-  std::vector<std::array<ExactSum, kNumbers>> source_;
+  std::vector<std::array<ExactSum, kSourceNumbers>> source_;
   std::vector<ExactSum> confusion_, class_count_;
-  std::array<ExactSum, kScalars> scalar_{};
+  std::array<ExactSum, kEvidenceScalars> scalar_{};
   AbsenceAwareEvidence image_;  ///< of one image; all 0 in between
 };
 

@@ -9,7 +9,9 @@
 #include "learn/bdc/absence_aware/class_sets.h"
 #include "learn/bdc/absence_aware/edge_noise.h"
 #include "learn/bdc/absence_aware/evidence.h"
+#include "learn/bdc/absence_aware/evidence_numbers.h"
 #include "learn/bdc/absence_aware/image_pass.h"
+#include "learn/bdc/absence_aware/image_share.h"
 #include "learn/bdc/absence_aware/image_targets.h"
 #include "learn/bdc/absence_aware/label_agreement.h"
 #include "learn/bdc/absence_aware/label_counts.h"
@@ -23,9 +25,7 @@ namespace bdc {
 namespace absence_aware {
 namespace {
 
-constexpr std::size_t kImagesPerChunk = 16, kImagesPerTrim = 8192;
-/// Sources of all blocks of images together, whose sums are held at once.
-constexpr std::size_t kMostBlockSources = 50'000;
+constexpr std::size_t kImagesPerChunk = ImageShare::kImagesPerChunk, kImagesPerTrim = 8192;
 /// Of a tiny crowd's bound a millionth is a rise that means nothing; it is measured against this instead.
 constexpr double kSmallBound = 2e4;
 /// Added for every source: strengths of a thousand annotators creep up for many rounds, a little each, and nothing that
@@ -33,19 +33,21 @@ constexpr double kSmallBound = 2e4;
 constexpr double kBoundPerSource = 1e4;
 constexpr double kLeastPower = 0, kMostPower = 1.25, kLeastTail = 1.5, kMostTail = 200;
 
-/// The fit of one crowd: the state of every image, the beliefs, and one member function per update.
+/// The fit of one crowd: the state of this rank's images, the beliefs, and one member function per update. Beliefs are
+/// the same in all ranks: they follow from sums over the images of all.
 class Fit {
  public:
   Fit(const CrowdData& crowd, const Predictions* predictions, const AbsenceAwareOptions& options)
       : options_(options),
         beliefs_(initial_beliefs(crowd, predictions != nullptr,
-                                 options.prior_evidence != nullptr ? &options.prior_evidence->confusion : nullptr)) {
+                                 options.prior_evidence != nullptr ? &options.prior_evidence->confusion : nullptr)),
+        share_(crowd.images.size(), beliefs_.sources(), *options.ranks) {
     if (options.priors != nullptr) {
       const WrongShares share = beliefs_.priors.wrong_share;
       beliefs_.priors = *options.priors;
       if (beliefs_.priors.wrong_share.classes() != share.classes()) beliefs_.priors.wrong_share = share;
     }
-    problem_ = make_problem(crowd, predictions, beliefs_);
+    problem_ = make_problem(crowd, predictions, beliefs_, share_.first(), share_.images());
     state_.resize(problem_.images());
     if (options.prior_evidence != nullptr) {
       prior_ = empty_evidence(beliefs_);
@@ -54,7 +56,7 @@ class Fit {
       has_prior_ = true;
       align_prior();
     }
-    for (const std::int32_t k : problem_.seen_by) beliefs_.source[static_cast<std::size_t>(k)].active = true;
+    look_at_all_ranks();
     for (std::size_t k = 0; has_prior_ && k < beliefs_.sources(); ++k) {
       if (prior_.source[k].boxes > 0) beliefs_.source[k].active = true;
     }
@@ -73,7 +75,7 @@ class Fit {
 
   AbsenceAwareResult run() {
     AbsenceAwareResult result;
-    if (problem_.items.size() >= kManyBoxes) fit_sample();
+    if (all_items_ >= kManyBoxes) fit_sample();
     double before = 0;
     for (int round = 1; round <= std::max(1, options_.max_rounds); ++round) {
       const bool weighed = round == kIndependentRounds + 1 && weigh_dependence(result.dependence);
@@ -82,6 +84,7 @@ class Fit {
       result.bound.push_back(bound);
       result.rounds = round;
       before = bound;
+      require_same_everywhere(bound);
       if (options_.progress) options_.progress(round, bound, change);
       if (round > kIndependentRounds && !weighed && change < options_.tolerance) {
         result.converged = true;
@@ -89,7 +92,7 @@ class Fit {
       }
     }
     if (result.dependence.pairs.empty()) {
-      result.dependence.one_voice = find_shared_errors(problem_, state_, beliefs_).suspicious();
+      result.dependence.one_voice = find_shared_errors(problem_, state_, beliefs_, share_.ranks()).suspicious();
     }
     collect(result);
     return result;
@@ -105,6 +108,37 @@ class Fit {
   static constexpr int kSampleRounds = 12;
   static constexpr double kSampleTolerance = 1e-5;
 
+  /// What must be known of the images of all ranks: how many boxes there are, of each column and at all, how many were
+  /// skipped, and who has looked.
+  void look_at_all_ranks() {
+    std::vector<double> sums{static_cast<double>(problem_.items.size()), static_cast<double>(problem_.skipped),
+                             static_cast<double>(problem_.prediction.size())};
+    std::vector<char> looked(beliefs_.sources(), 0);
+    for (const std::int32_t k : problem_.seen_by) looked[static_cast<std::size_t>(k)] = 1;
+    sums.insert(sums.end(), looked.begin(), looked.end());
+    for (std::size_t c = 0; c + 1 < problem_.column_item_begin.size(); ++c) {
+      sums.push_back(static_cast<double>(problem_.column_item_begin[c + 1] - problem_.column_item_begin[c]));
+    }
+    share_.ranks().all_reduce_doubles(sums);
+    all_items_ = sums[0];
+    problem_.skipped = static_cast<std::size_t>(sums[1]);
+    problem_.all_predictions = sums[2];
+    const auto rest = sums.begin() + 3;
+    for (std::size_t k = 0; k < looked.size(); ++k)
+      beliefs_.source[k].active = rest[static_cast<std::ptrdiff_t>(k)] > 0;
+    problem_.column_boxes.assign(rest + static_cast<std::ptrdiff_t>(looked.size()), sums.end());
+  }
+
+  /// Ranks whose processors round differently would soon do different things and wait for each other.
+  void require_same_everywhere(double bound) const {
+    if (share_.ranks().is_alone()) return;
+    const auto all = share_.ranks().gather(std::string(reinterpret_cast<const char*>(&bound), sizeof(bound)));
+    if (std::all_of(all.begin(), all.end(), [&](const std::string& one) { return one == all.front(); })) return;
+    throw std::runtime_error(
+        "the ranks have computed different bounds from the same sums: run them on machines with the same kind of "
+        "processor and the same C library");
+  }
+
   /// What a rise of the bound is measured against.
   [[nodiscard]] double scale_of(double bound) const {
     return std::max(kSmallBound, std::abs(bound)) + kBoundPerSource * active_sources_;
@@ -114,7 +148,7 @@ class Fit {
   double one_round(bool first, double tolerance) {
     image_pass(first ? ImagePass::first : ImagePass::partition);
     if (first && !has_prior_ && beliefs_.classes > kFewClasses) {
-      reachable_ = std::make_unique<ConfusionEntries>(reachable_entries(problem_, state_, beliefs_.log_confusion));
+      reachable_ = std::make_unique<ConfusionEntries>(reachable());
     }
     observe(AbsenceAwareUpdate::partition);
     update_sources(true);
@@ -132,7 +166,7 @@ class Fit {
   /// A large crowd: learns from every eighth image alone, so that the others are met with beliefs that hardly change
   /// any more. It is a start for the fit, nothing else: no bound of it is reported.
   void fit_sample() {
-    for (std::size_t i = 0; i < state_.size(); ++i) state_[i].asleep = i % kSampleStride != 0;
+    for (std::size_t i = 0; i < state_.size(); ++i) state_[i].asleep = (share_.first() + i) % kSampleStride != 0;
     sampling_ = true;
     double before = 0;
     for (int round = 1; round <= std::min(kSampleRounds, std::max(1, options_.max_rounds)); ++round) {
@@ -144,20 +178,29 @@ class Fit {
     sampling_ = false;
     if (reachable_ == nullptr) return;
     // What the other images will ask for.
-    const ConfusionCells cells =
-        count_labels(problem_, state_, beliefs_.log_confusion, nullptr, options_.threads, reachable_.get());
+    const ConfusionCells cells = count_all_labels(nullptr);
     reachable_.reset();
     set_confusion_posteriors(cells, beliefs_, options_.threads);
+  }
+
+  [[nodiscard]] ConfusionEntries reachable() const {
+    return joined_entries(reachable_entries(problem_, state_, beliefs_.log_confusion), share_.ranks());
+  }
+
+  [[nodiscard]] ConfusionCells count_all_labels(const ConfusionCells* before) const {
+    return count_labels(problem_, state_, beliefs_.log_confusion, before, options_.threads, reachable_.get(),
+                        share_.ranks());
   }
 
   /// Updates all boxes; the bound after it.
   double pass_over_boxes() {
     image_pass(ImagePass::boxes);
     observe(AbsenceAwareUpdate::boxes);
+    const auto images =
+        sum_over_images<1>([&](std::size_t i, std::array<double, 1>& sum) { sum[0] += state_[i].bound; });
     double bound = global_bound(beliefs_);
     if (has_prior_) bound += expected_log_likelihood(prior_, beliefs_);
-    for (const ImageState& image : state_) bound += image.bound;
-    return bound;
+    return bound + images[0];
   }
 
   /// Takes over evidence with other columns, and perhaps without a detector.
@@ -181,7 +224,7 @@ class Fit {
 
   /// Looks for sources that err alike and sets what every look counts; whether any were found.
   bool weigh_dependence(Dependence& found) {
-    found = find_dependence(problem_, state_, beliefs_);
+    found = find_dependence(problem_, state_, beliefs_, share_.ranks());
     if (found.pairs.empty()) return false;
     std::vector<std::vector<std::pair<std::int32_t, double>>> partners(beliefs_.sources());
     for (const Dependence::Pair& p : found.pairs) {
@@ -215,51 +258,72 @@ class Fit {
                     });
   }
 
-  /// Sums over images of body(i, sums), in chunk order.
+  /// Sums over the images of all ranks of body(i, sums), in chunk order.
   template <std::size_t N, class Body>
   std::array<double, N> sum_over_images(const Body& body) const {
     const std::size_t chunks = (problem_.images() + kImagesPerChunk - 1) / kImagesPerChunk;
-    std::vector<std::array<double, N>> partial(chunks);
+    std::vector<double> partial(chunks * N);
     parallel_chunks(problem_.images(), kImagesPerChunk, options_.threads,
                     [&](std::size_t begin, std::size_t end, std::size_t chunk) {
                       std::array<double, N> sums{};
                       for (std::size_t i = begin; i < end; ++i) body(i, sums);
-                      partial[chunk] = sums;
+                      std::copy(sums.begin(), sums.end(), partial.begin() + static_cast<std::ptrdiff_t>(chunk * N));
                     });
+    partial = share_.join_chunks(std::move(partial), N);
     std::array<double, N> total{};
-    for (const auto& p : partial) {
-      for (std::size_t n = 0; n < N; ++n) total[n] += p[n];
-    }
+    for (std::size_t n = 0; n < partial.size(); ++n) total[n % N] += partial[n];
     return total;
   }
 
-  /// Evidence of all images but the labels', in blocks of images that are added in order: the same bits for any number
-  /// of threads. The more sources, the fewer blocks, for the sake of memory.
+  [[nodiscard]] AbsenceAwareEvidence no_sums() const {
+    AbsenceAwareEvidence out;
+    out.source.resize(beliefs_.sources());
+    out.class_count.assign(beliefs_.classes, 0.0);
+    return out;
+  }
+
+  /// Evidence of the images of all ranks but the labels', in blocks of images that are added in order: the same bits
+  /// for any number of threads and ranks.
   AbsenceAwareEvidence gather(Counted what) const {
-    const std::size_t S = beliefs_.sources(), images = problem_.images();
-    const std::size_t blocks = std::max<std::size_t>(2, std::min<std::size_t>(64, kMostBlockSources / (S + 1)));
-    const std::size_t block_size = std::max<std::size_t>(1, (images + blocks - 1) / blocks);
-    std::vector<AbsenceAwareEvidence> part((images + block_size - 1) / block_size);
-    parallel_chunks(images, block_size, options_.threads, [&](std::size_t begin, std::size_t end, std::size_t block) {
-      part[block].source.resize(S);
-      part[block].class_count.assign(beliefs_.classes, 0.0);
+    std::vector<AbsenceAwareEvidence> part(share_.blocks());
+    const auto sum_block = [&](std::size_t begin, std::size_t end, std::size_t block) {
+      part[block] = no_sums();
       for (std::size_t i = begin; i < end; ++i) {
         if (state_[i].asleep) continue;
         add_image_sums(beliefs_, problem_.image(i), state_[i], what, part[block]);
       }
-    });
-    AbsenceAwareEvidence evidence;
-    evidence.source.resize(S);
-    evidence.class_count.assign(beliefs_.classes, 0.0);
-    for (AbsenceAwareEvidence& p : part) {
-      evidence.merge(p);
-      p = {};
+    };
+    parallel_chunks(problem_.images(), share_.images_per_block(), options_.threads, sum_block);
+    AbsenceAwareEvidence evidence = no_sums();
+    if (share_.ranks().is_alone()) {
+      for (AbsenceAwareEvidence& p : part) {
+        evidence.merge(p);
+        p = {};
+      }
+    } else {
+      merge_of_all_ranks(part, evidence);
     }
     for (SourceEvidence& s : evidence.source) {  // differences of sums: rounding
       s.missed = std::max(0.0, s.missed);
       s.missed_doubt = std::max(0.0, s.missed_doubt);
     }
     return evidence;
+  }
+
+  /// The same, with the blocks of the other ranks in between. Takes `part` apart.
+  void merge_of_all_ranks(std::vector<AbsenceAwareEvidence>& part, AbsenceAwareEvidence& evidence) const {
+    const std::size_t each = numbers_of(evidence);
+    std::vector<double> numbers(part.size() * each);
+    for (std::size_t p = 0; p < part.size(); ++p) {
+      put_numbers(part[p], numbers.data() + p * each);
+      part[p] = {};
+    }
+    numbers = share_.join_blocks(std::move(numbers), each);
+    AbsenceAwareEvidence block = no_sums();
+    for (std::size_t at = 0; at < numbers.size(); at += each) {
+      take_numbers(numbers.data() + at, block);
+      evidence.merge(block);
+    }
   }
 
   /// Posteriors of the sources, with their priors refitted; then the shift.
@@ -277,8 +341,7 @@ class Fit {
     set_source_posteriors(evidence, beliefs_);
     set_object_rates(evidence, beliefs_.priors);
     label_cells_ = {};
-    label_cells_ = count_labels(problem_, state_, beliefs_.log_confusion, has_prior_ ? &prior_cells_ : nullptr,
-                                options_.threads, reachable_.get());
+    label_cells_ = count_all_labels(has_prior_ ? &prior_cells_ : nullptr);
     if (first_of_round || !is_large(label_cells_, beliefs_.classes)) {
       fit_confusion_priors(beliefs_.log_confusion, label_cells_, beliefs_, first_of_round, options_.threads);
     }
@@ -475,8 +538,7 @@ class Fit {
       set_confusion_posteriors(label_cells_, beliefs_, options_.threads);  // what no image of this crowd asked for
     }
     label_cells_ = {};
-    const ConfusionCells cells =
-        count_labels(problem_, state_, beliefs_.log_confusion, nullptr, options_.threads, reachable_.get());
+    const ConfusionCells cells = count_all_labels(nullptr);
     reachable_.reset();
     result.evidence = in_box_sizes(gather(Counted::all));
     if (options_.keep_log_confusion) {
@@ -492,13 +554,15 @@ class Fit {
       state_[i] = ImageState{};
       if (i % kImagesPerTrim == kImagesPerTrim - 1) return_free_memory();  // the targets are growing meanwhile
     }
+    join_targets(share_.ranks(), options_.whole, result.targets);
     if (result.targets.begin.empty()) result.targets.begin.push_back(0);
     result.beliefs = std::move(beliefs_);
   }
 
   AbsenceAwareOptions options_;
   AbsenceAwareBeliefs beliefs_;
-  Problem problem_;
+  ImageShare share_;
+  Problem problem_;             ///< this rank's images
   AbsenceAwareEvidence prior_;  ///< with the columns of beliefs_
   ConfusionCells prior_cells_;  ///< its counts
   bool has_prior_ = false;
@@ -506,7 +570,7 @@ class Fit {
   std::unique_ptr<ConfusionEntries> reachable_;  ///< confusion entries that are looked at; null: all
   std::vector<ImageState> state_;
   bool sampling_ = false;
-  double active_sources_ = 0;
+  double active_sources_ = 0, all_items_ = 0;
   std::array<double, 2> power_step_{0.25, 0.25};
   double tail_step_ = 0.7;
 };

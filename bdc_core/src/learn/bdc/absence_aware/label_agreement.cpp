@@ -40,6 +40,17 @@ class PairTable {
     }
   }
 
+  /// Adds what the other ranks have counted. A float counts up to 2^24 and stays there: so does the sum.
+  void join(Ranks& ranks) {
+    if (ranks.is_alone()) return;
+    for (std::vector<float>* counts : {&shared_, &same_, &given_, &boxes_}) {
+      std::vector<double> sums(counts->begin(), counts->end());
+      ranks.all_reduce_doubles(sums);
+      std::transform(sums.begin(), sums.end(), counts->begin(),
+                     [](double n) { return static_cast<float>(std::min(n, 16777216.0)); });
+    }
+  }
+
   [[nodiscard]] double shared(std::size_t k, std::size_t l) const {
     return static_cast<double>(shared_[place(static_cast<std::int32_t>(k), static_cast<std::int32_t>(l))]);
   }
@@ -114,7 +125,7 @@ void set_communities(std::size_t sources, std::size_t judged, Dependence& out) {
 }  // namespace
 
 Dependence find_dependence(const Problem& problem, const std::vector<ImageState>& state,
-                           const AbsenceAwareBeliefs& beliefs) {
+                           const AbsenceAwareBeliefs& beliefs, Ranks& ranks) {
   Dependence out;
   const std::size_t S = beliefs.sources();
   if (S > kMostSources || S < kLeastPartners + 1 || beliefs.classes < 2) return out;
@@ -133,6 +144,7 @@ Dependence find_dependence(const Problem& problem, const std::vector<ImageState>
       table.add(labels);
     }
   }
+  table.join(ranks);
   std::vector<std::vector<Partner>> partners(S);
   for (std::size_t k = 0; k < S; ++k) {
     for (std::size_t l = 0; l < k; ++l) {

@@ -12,7 +12,8 @@ namespace bdc::absence_aware {
 
 /// Counts labels over the candidates that are likely objects. Nothing is found where people are too many or share too
 /// few boxes to tell. A prediction's label is its most probable class.
+/// Each rank brings its images.
 [[nodiscard]] Dependence find_dependence(const Problem& problem, const std::vector<ImageState>& state,
-                                         const AbsenceAwareBeliefs& beliefs);
+                                         const AbsenceAwareBeliefs& beliefs, Ranks& ranks);
 
 }  // namespace bdc::absence_aware

@@ -9,6 +9,19 @@ namespace {
 
 constexpr std::size_t kImagesPerChunk = 256;
 
+/// Shares of boxes, each at most 1, cut to the multiples of so small a number that the sum of `boxes` of them is exact
+/// in double precision, whatever the order. It takes no more off each than rounding takes off the sum.
+class ColumnGrid {
+ public:
+  explicit ColumnGrid(double boxes) {
+    while (top_ < boxes) top_ *= 2;
+  }
+  [[nodiscard]] double cut(double share) const { return (share + top_) - top_; }
+
+ private:
+  double top_ = 2;  ///< a power of 2, at least `boxes`: between it and its double, numbers are 2^-52 times it apart
+};
+
 /// What the images say of their items' classes, in flat lists: a column's boxes are spread over all images.
 struct ItemClasses {
   std::vector<double> real;              ///< per item: what it counts as an object
@@ -66,11 +79,11 @@ struct ItemClasses {
   }
 
   /// Adds an item's class probabilities, times `share`, to a column of J counts.
-  void add(std::size_t item, double share, double* column) const {
+  void add(std::size_t item, double share, const ColumnGrid& grid, double* column) const {
     if (!(real[item] > 0)) return;
     const double weight = share * real[item];
     for (std::size_t n = begin[candidate[item]]; n < begin[candidate[item] + 1]; ++n) {
-      column[true_class[n]] += weight * static_cast<double>(probability[n]);
+      column[true_class[n]] += grid.cut(weight * static_cast<double>(probability[n]));
     }
   }
 };
@@ -78,10 +91,11 @@ struct ItemClasses {
 /// The detector's columns: a prediction spreads over the classes of its vector.
 std::vector<double> count_predictions(const Problem& problem, const ItemClasses& classes, std::size_t J) {
   std::vector<double> counts(J * J, 0.0);
+  const ColumnGrid grid(problem.all_predictions);
   for (const std::uint32_t n : problem.prediction) {
     for (std::size_t l = 0; l < J; ++l) {
       const double share = problem.items[n].class_probs[l];
-      if (share >= kSmallestShare) classes.add(n, share, counts.data() + l * J);
+      if (share >= kSmallestShare) classes.add(n, share, grid, counts.data() + l * J);
     }
   }
   return counts;
@@ -98,7 +112,7 @@ ConfusionEntries reachable_entries(const Problem& problem, const std::vector<Ima
       image_of[n] = static_cast<std::uint32_t>(i);
     }
   }
-  const std::size_t detector = problem.prediction.empty() ? C : C - J;
+  const std::size_t detector = problem.all_predictions > 0 ? C - J : C;
   ConfusionEntries out;
   out.begin.reserve(C + 1);
   std::vector<std::size_t> last(J, 0);  // column + 1 that reached the class last
@@ -125,11 +139,11 @@ ConfusionEntries reachable_entries(const Problem& problem, const std::vector<Ima
 
 ConfusionCells count_labels(const Problem& problem, const std::vector<ImageState>& state,
                             const ConfusionColumns& columns, const ConfusionCells* before, int threads,
-                            const ConfusionEntries* reachable) {
+                            const ConfusionEntries* reachable, Ranks& ranks) {
   const std::size_t J = columns.num_classes, C = columns.label.size(), chunk_size = 1 + C / 64;
   const ItemClasses classes(problem, state, J, threads);
   const std::vector<double> predicted =
-      problem.prediction.empty() ? std::vector<double>() : count_predictions(problem, classes, J);
+      problem.all_predictions > 0 ? count_predictions(problem, classes, J) : std::vector<double>();
   const std::size_t detector = predicted.empty() ? C : C - J;
   std::vector<ConfusionCells> part((C + chunk_size - 1) / chunk_size);
   parallel_chunks(C, chunk_size, threads, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
@@ -138,13 +152,9 @@ ConfusionCells count_labels(const Problem& problem, const std::vector<ImageState
       if (c >= detector) {
         std::copy_n(predicted.begin() + static_cast<std::ptrdiff_t>((c - detector) * J), J, column.begin());
       }
-      if (before != nullptr) {
-        for (std::size_t n = before->begin[c]; n < before->begin[c + 1]; ++n) {
-          column[static_cast<std::size_t>(before->true_class[n])] += before->count[n];
-        }
-      }
+      const ColumnGrid grid(problem.column_boxes[c]);
       for (std::size_t s = problem.column_item_begin[c]; s < problem.column_item_begin[c + 1]; ++s) {
-        classes.add(problem.column_item[s], 1.0, column.data());
+        classes.add(problem.column_item[s], 1.0, grid, column.data());
       }
       const auto take = [&](std::size_t j) {
         part[chunk].add_cell(static_cast<std::int32_t>(j), column[j]);
@@ -170,6 +180,8 @@ ConfusionCells count_labels(const Problem& problem, const std::vector<ImageState
     all.append_columns(p);
     p = {};
   }
+  join_cells(reachable, J, ranks, all);
+  if (before != nullptr) add_cells(*before, all);
   return all;
 }
 

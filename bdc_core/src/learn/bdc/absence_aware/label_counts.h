@@ -5,16 +5,16 @@
 
 namespace bdc::absence_aware {
 
-/// The entries of the confusion columns that the class sets of the images reach: a column's boxes may be of no other
-/// class. The detector's columns have all.
+/// The entries of the confusion columns that the class sets of this rank's images reach: a column's boxes may be of no
+/// other class. The detector's columns have all.
 [[nodiscard]] ConfusionEntries reachable_entries(const Problem& problem, const std::vector<ImageState>& state,
                                                  const ConfusionColumns& columns);
 
-/// Expected counts (source, true class, given class) of all images, `before` included (may be null). Parallel over
-/// columns, each adding its boxes in order: the same bits for any number of threads.
-/// reachable: where counts can be, or null for everywhere.
+/// Expected counts (source, true class, given class) of the images of all ranks, `before` included (may be null).
+/// Parallel over columns: the same bits for any number of threads and ranks.
+/// reachable: where counts can be, in all ranks the same, or null for everywhere.
 [[nodiscard]] ConfusionCells count_labels(const Problem& problem, const std::vector<ImageState>& state,
                                           const ConfusionColumns& columns, const ConfusionCells* before, int threads,
-                                          const ConfusionEntries* reachable = nullptr);
+                                          const ConfusionEntries* reachable, Ranks& ranks);
 
 }  // namespace bdc::absence_aware

@@ -109,7 +109,8 @@ ImageItems Problem::image(std::size_t i) const {
               : Span<const double>(look_weight.data() + seen_begin[i], seen_begin[i + 1] - seen_begin[i])};
 }
 
-Problem make_problem(const CrowdData& crowd, const Predictions* predictions, const AbsenceAwareBeliefs& beliefs) {
+Problem make_problem(const CrowdData& crowd, const Predictions* predictions, const AbsenceAwareBeliefs& beliefs,
+                     std::size_t first, std::size_t count) {
   const std::size_t images = crowd.images.size();
   if (predictions != nullptr) {
     if (predictions->begin.size() != images + 1) {
@@ -123,17 +124,18 @@ Problem make_problem(const CrowdData& crowd, const Predictions* predictions, con
     }
   }
   Problem p;
-  p.items.reserve(crowd.annotations.size() + (predictions != nullptr ? predictions->box.size() : 0));
-  p.item_begin.reserve(images + 1);
+  const auto within = [&](const std::vector<std::size_t>& begin) { return begin[first + count] - begin[first]; };
+  p.items.reserve(within(crowd.annotation_begin) + (predictions != nullptr ? within(predictions->begin) : 0));
+  p.item_begin.reserve(count + 1);
   p.item_begin.push_back(0);
   p.seen_begin.push_back(0);
-  for (std::size_t i = 0; i < images; ++i) {
+  for (std::size_t i = first; i < first + count; ++i) {
     ImageLabels labels = labels_of_image(crowd, i);
     if (predictions != nullptr) {
-      const std::size_t at = predictions->begin[i], count = predictions->begin[i + 1] - at;
-      labels.prediction_box = {predictions->box.data() + at, count};
-      labels.prediction_score = {predictions->score.data() + at, count};
-      labels.prediction_class_probs = {predictions->class_probs.data() + at * beliefs.classes, count * beliefs.classes};
+      const std::size_t at = predictions->begin[i], boxes = predictions->begin[i + 1] - at;
+      labels.prediction_box = {predictions->box.data() + at, boxes};
+      labels.prediction_score = {predictions->score.data() + at, boxes};
+      labels.prediction_class_probs = {predictions->class_probs.data() + at * beliefs.classes, boxes * beliefs.classes};
     }
     p.skipped += append_items(labels, beliefs, p.items);
     p.size_known.push_back(labels.width > 0 && labels.height > 0 ? 1 : 0);
@@ -142,8 +144,8 @@ Problem make_problem(const CrowdData& crowd, const Predictions* predictions, con
     p.item_begin.push_back(p.items.size());
     for (const Assignment& a : labels.seen_by) p.seen_by.push_back(a.annotator);
     if (predictions != nullptr) p.seen_by.push_back(static_cast<std::int32_t>(beliefs.annotators));
-    const std::size_t first = p.seen_begin.back();
-    p.lone.push_back(is_lone(beliefs, {p.seen_by.data() + first, p.seen_by.size() - first}) ? 1 : 0);
+    const std::size_t seen = p.seen_begin.back();
+    p.lone.push_back(is_lone(beliefs, {p.seen_by.data() + seen, p.seen_by.size() - seen}) ? 1 : 0);
     p.seen_begin.push_back(p.seen_by.size());
   }
   group_by_column(beliefs.log_confusion.label.size(), p);

@@ -20,15 +20,19 @@ struct Problem {
   std::vector<std::size_t> column_item_begin;  ///< columns + 1
   std::vector<std::uint32_t> prediction;       ///< items that are predictions
   std::size_t skipped = 0;                     ///< boxes that were not valid
+  // Of all images, also where this holds a part of them.
+  std::vector<double> column_boxes;  ///< annotations by confusion column
+  double all_predictions = 0;
 
   [[nodiscard]] std::size_t images() const { return size.size(); }
   std::vector<char> lone;  ///< per image, see ImageItems
   [[nodiscard]] ImageItems image(std::size_t i) const;
 };
 
-/// Throws DataError when predictions do not fit the crowd. `beliefs` gives the sources and the confusion columns.
+/// Of `count` images of the crowd from `first` on, which are counted from 0 in it. Throws DataError when predictions do
+/// not fit the crowd. `beliefs` gives the sources and the confusion columns.
 [[nodiscard]] Problem make_problem(const CrowdData& crowd, const Predictions* predictions,
-                                   const AbsenceAwareBeliefs& beliefs);
+                                   const AbsenceAwareBeliefs& beliefs, std::size_t first, std::size_t count);
 
 /// Appends the items of one image; returns how many boxes were skipped because they were not valid.
 std::size_t append_items(const ImageLabels& labels, const AbsenceAwareBeliefs& beliefs, std::vector<Item>& items);

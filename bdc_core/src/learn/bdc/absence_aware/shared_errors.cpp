@@ -4,6 +4,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "bdc/base/state_bytes.h"
+
 namespace bdc::absence_aware {
 namespace {
 
@@ -42,6 +44,27 @@ std::vector<Contradicted> contradicted_objects(const Problem& problem, const std
   return out;
 }
 
+/// The objects of all ranks, in the order of images.
+std::vector<Contradicted> of_all_ranks(std::vector<Contradicted> own, Ranks& ranks) {
+  if (ranks.is_alone()) return own;
+  StateWriter state;
+  state(static_cast<std::uint64_t>(own.size()));
+  for (const Contradicted& object : own) state(object.consensus), state(object.against);
+  own.clear();
+  for (const std::string& bytes : ranks.gather(state.take())) {
+    StateReader from(bytes);
+    std::uint64_t count = 0;
+    from(count);
+    for (; count > 0; --count) {
+      Contradicted object{0, {}};
+      from(object.consensus);
+      from.resized(object.against);
+      own.push_back(std::move(object));
+    }
+  }
+  return own;
+}
+
 double pairs_of(double n) {
   return n * (n - 1) / 2;
 }
@@ -64,10 +87,10 @@ bool SharedErrors::suspicious() const {
 }
 
 SharedErrors find_shared_errors(const Problem& problem, const std::vector<ImageState>& state,
-                                const AbsenceAwareBeliefs& beliefs) {
+                                const AbsenceAwareBeliefs& beliefs, Ranks& ranks) {
   SharedErrors out;
   if (beliefs.classes < 3) return out;  // with two classes there is one way to contradict
-  const std::vector<Contradicted> objects = contradicted_objects(problem, state, beliefs.classes);
+  const std::vector<Contradicted> objects = of_all_ranks(contradicted_objects(problem, state, beliefs.classes), ranks);
   std::unordered_map<std::uint64_t, double> given, of_class, equal;  // by class and label, by class, by class
   for (const Contradicted& object : objects) {
     for (const std::uint64_t label : object.against) {

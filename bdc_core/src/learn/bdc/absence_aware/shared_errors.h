@@ -17,7 +17,8 @@ struct SharedErrors {
   [[nodiscard]] bool suspicious() const;
 };
 
+/// Each rank brings its images.
 [[nodiscard]] SharedErrors find_shared_errors(const Problem& problem, const std::vector<ImageState>& state,
-                                              const AbsenceAwareBeliefs& beliefs);
+                                              const AbsenceAwareBeliefs& beliefs, Ranks& ranks);
 
 }  // namespace bdc::absence_aware

@@ -1,8 +1,8 @@
-#include "data/labels_digest.h"
+#include "bdc/crowd/labels_digest.h"
 
 #include <gtest/gtest.h>
 
-namespace bdc::host {
+namespace bdc {
 namespace {
 
 CrowdData one_true_box(bool is_crowd) {
@@ -29,4 +29,4 @@ TEST(LabelsDigest, LinesOfVersion01AreComparedInTheirOwnForm) {
 }
 
 }  // namespace
-}  // namespace bdc::host
+}  // namespace bdc

@@ -1,9 +1,9 @@
-#include "data/labels_digest.h"
+#include "bdc/crowd/labels_digest.h"
 
 #include "bdc/base/checksum.h"
 #include "bdc/base/text.h"
 
-namespace bdc::host {
+namespace bdc {
 namespace {
 
 template <class Number>
@@ -60,4 +60,4 @@ std::string labels_digest_like(const std::string& saved, const CrowdData& labels
   return line_of(labels, saved.find(std::string("digest ") + kForm) == std::string::npos);
 }
 
-}  // namespace bdc::host
+}  // namespace bdc

@@ -4,9 +4,9 @@
 
 #include "bdc/crowd/crowd_data.h"
 
-namespace bdc::host {
+namespace bdc {
 
-/// What a run trains on, as one line: counts for people and a mix of everything that training looks at (classes,
+/// Labels as one line: counts for people and a mix of everything that training and aggregation look at (classes,
 /// images, annotators, boxes, who saw what; true boxes only where there are no annotators). Equal lines: the same
 /// labels.
 [[nodiscard]] std::string labels_digest(const CrowdData& labels);
@@ -14,4 +14,4 @@ namespace bdc::host {
 /// The line in the form of `saved`, which may be of version 0.1: that one did not see which true boxes are crowds.
 [[nodiscard]] std::string labels_digest_like(const std::string& saved, const CrowdData& labels);
 
-}  // namespace bdc::host
+}  // namespace bdc

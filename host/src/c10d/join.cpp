@@ -1,7 +1,7 @@
 // The one file that includes c10d. Its classes are held as what they are: from LibTorch 1.13 to 2.x groups of processes
 // got another base class, and neither is named here.
 
-#include "ranks/join.h"
+#include "c10d/join.h"
 
 #include <netdb.h>
 #include <poll.h>
@@ -23,6 +23,7 @@
 
 #include "bdc/base/error.h"
 #include "bdc/base/now_seconds.h"
+#include "bdc/base/short_message.h"
 #include "bdc/base/text.h"
 #include "ranks/pulse.h"
 
@@ -33,15 +34,10 @@ using std::chrono::milliseconds;
 using Say = std::function<void(const std::string&)>;
 
 constexpr double kTellEvery = 5;
+constexpr int kTag = 1;  ///< of bytes between two ranks
 
 milliseconds in_ms(double seconds) {
   return milliseconds(static_cast<std::int64_t>(seconds * 1000));
-}
-
-/// The first line of what c10d says; the rest is where in LibTorch it was thrown.
-std::string short_message(const std::exception& e) {
-  const std::string text = e.what();
-  return text.substr(0, text.find('\n'));
 }
 
 UserError apart(const std::string& what) {
@@ -261,6 +257,14 @@ class GlooRanks : public Communicator {
     return out;
   }
 
+  void send_to_first(const std::string& bytes, const std::function<void(std::string)>& take) override {
+    std::vector<double> sizes(static_cast<std::size_t>(size()));
+    sizes[static_cast<std::size_t>(rank())] = static_cast<double>(bytes.size());
+    all_reduce_doubles(sizes);
+    if (!is_first()) return send(bytes, 0);
+    for (int r = 1; r < size(); ++r) take(receive(static_cast<std::size_t>(sizes[static_cast<std::size_t>(r)]), r));
+  }
+
   void barrier() override {
     std::vector<double> nothing(1);
     all_reduce_doubles(nothing);
@@ -281,6 +285,28 @@ class GlooRanks : public Communicator {
     if (count == 0) return;
     std::vector<torch::Tensor> tensors{torch::from_blob(data, {static_cast<std::int64_t>(count)}, type)};
     guarded([&] { group_->allreduce(tensors)->wait(); });
+  }
+
+  // In pieces: c10d's transports count bytes in 32 bits here and there.
+  static constexpr std::size_t kPiece = std::size_t{64} << 20;
+
+  void send(const std::string& bytes, int to) {
+    for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+      const auto count = static_cast<std::int64_t>(std::min(kPiece, bytes.size() - at));
+      std::vector<torch::Tensor> tensors{
+          torch::from_blob(const_cast<char*>(bytes.data()) + at, {count}, torch::kUInt8)};
+      guarded([&] { group_->send(tensors, to, kTag)->wait(); });
+    }
+  }
+
+  std::string receive(std::size_t count, int from) {
+    std::string out(count, '\0');
+    for (std::size_t at = 0; at < count; at += kPiece) {
+      const auto part = static_cast<std::int64_t>(std::min(kPiece, count - at));
+      std::vector<torch::Tensor> tensors{torch::from_blob(out.data() + at, {part}, torch::kUInt8)};
+      guarded([&] { group_->recv(tensors, from, kTag)->wait(); });
+    }
+    return out;
   }
 
   template <class Call>

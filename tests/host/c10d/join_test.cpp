@@ -11,8 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "c10d/join.h"
 #include "launch/local_ranks.h"
-#include "ranks/join.h"
 
 namespace bdc::host {
 namespace {
@@ -73,6 +73,16 @@ TEST_P(RanksOf, GetTheSameSumsBytesAndBroadcasts) {
     ASSERT_EQ(bytes.size(), static_cast<std::size_t>(size));
     for (int r = 0; r < size; ++r) EXPECT_EQ(bytes[static_cast<std::size_t>(r)].size(), static_cast<std::size_t>(r));
     EXPECT_EQ(ranks.gather("").size(), static_cast<std::size_t>(size));
+
+    std::vector<std::string> taken;
+    ranks.send_to_first(
+        std::string(static_cast<std::size_t>(ranks.rank() % 3) * 100, static_cast<char>('0' + ranks.rank())),
+        [&](std::string theirs) { taken.push_back(std::move(theirs)); });
+    ASSERT_EQ(taken.size(), static_cast<std::size_t>(ranks.is_first() ? size - 1 : 0));
+    for (int r = 1; ranks.is_first() && r < size; ++r) {
+      EXPECT_EQ(taken[static_cast<std::size_t>(r) - 1],
+                std::string(static_cast<std::size_t>(r % 3) * 100, static_cast<char>('0' + r)));
+    }
 
     int number = ranks.rank() == size - 1 ? 77 : 0;
     ranks.broadcast(&number, sizeof(number), size - 1);
