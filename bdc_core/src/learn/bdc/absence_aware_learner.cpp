@@ -18,6 +18,7 @@ namespace bdc {
 namespace {
 
 using absence_aware::kProfile;
+using absence_aware::kStateForm;
 
 template <class Archive, class Beliefs>
 void archive_beliefs(Archive& state, Beliefs& b) {
@@ -139,7 +140,7 @@ class AbsenceAwareLearner final : public Learner {
 
   [[nodiscard]] std::string save() const override {
     StateWriter state;
-    write_state_header(state, kProfile);
+    write_state_header(state, kProfile, kStateForm);
     archive_beliefs(state, beliefs_);
     archive_learnt(state, learnt_);
     absence_aware::ExactEvidence::archive(state, *evidence_);
@@ -148,7 +149,7 @@ class AbsenceAwareLearner final : public Learner {
 
   void load(const std::string& bytes) override {
     StateReader state(bytes);
-    read_state_header(state, kProfile);
+    read_state_header(state, kProfile, kStateForm);
     AbsenceAwareBeliefs beliefs = beliefs_;
     AbsenceAwareEvidence learnt = learnt_;
     absence_aware::ExactEvidence evidence = *evidence_;

@@ -13,6 +13,7 @@
 namespace bdc {
 namespace {
 
+constexpr StateForm kStateForm = 5;
 constexpr std::size_t kMostDetections = 100;  ///< per image; the rest is not looked at
 
 /// The evidence of images that came in this epoch. The model holds it image by image, so that a merge takes over
@@ -44,7 +45,7 @@ class ClassicEvidence final : public Evidence {
 
   [[nodiscard]] std::string save() const override {
     StateWriter state;
-    write_state_header(state, profile_);
+    write_state_header(state, profile_, kStateForm);
     state(seen_);
     for (std::size_t i = 0; i < seen_.size(); ++i) {
       if (seen_[i] != 0) model_.save_image(i, state);
@@ -54,7 +55,7 @@ class ClassicEvidence final : public Evidence {
 
   void load(const std::string& bytes) override {
     StateReader state(bytes);
-    read_state_header(state, profile_);
+    read_state_header(state, profile_, kStateForm);
     std::vector<std::uint8_t> seen(seen_.size());
     state(seen);
     for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -70,7 +71,7 @@ class ClassicEvidence final : public Evidence {
 
   void merge_saved(const std::string& bytes) override {
     StateReader state(bytes);
-    read_state_header(state, profile_);
+    read_state_header(state, profile_, kStateForm);
     std::vector<std::uint8_t> seen(seen_.size());
     state(seen);
     require_disjoint(seen);
@@ -158,7 +159,7 @@ class ClassicLearner final : public Learner {
 
   [[nodiscard]] std::string save() const override {
     StateWriter state;
-    write_state_header(state, profile_.name);
+    write_state_header(state, profile_.name, kStateForm);
     std::vector<BoxErrorSums> box;
     for (const AnnotatorEvidence& a : posteriors_.annotators) box.push_back(a.box);
     state(box), state(posteriors_.confusion.value);
@@ -169,7 +170,7 @@ class ClassicLearner final : public Learner {
 
   void load(const std::string& bytes) override {
     StateReader state(bytes);
-    read_state_header(state, profile_.name);
+    read_state_header(state, profile_.name, kStateForm);
     std::vector<BoxErrorSums> box(posteriors_.annotators.size());
     state(box), state(posteriors_.confusion.value);
     for (std::size_t k = 0; k < box.size(); ++k) posteriors_.annotators[k].box = box[k];

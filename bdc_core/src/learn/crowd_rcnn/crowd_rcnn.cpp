@@ -11,6 +11,7 @@ namespace bdc {
 namespace {
 
 constexpr const char* kName = "crowd_rcnn";
+constexpr StateForm kStateForm = 5;
 
 /// Columns for every (annotator, class it has given, here or before), all 0.
 ConfusionColumns used_columns(const CrowdData& crowd, const AnnotatorPosteriors* prior) {
@@ -70,7 +71,7 @@ class CrowdRcnn::Sums final : public Evidence {
   }
   [[nodiscard]] std::string save() const override {
     StateWriter state;
-    write_state_header(state, kName);
+    write_state_header(state, kName, kStateForm);
     archive(state, *this);
     return state.take();
   }
@@ -78,7 +79,7 @@ class CrowdRcnn::Sums final : public Evidence {
   void merge_saved(const std::string& bytes) override { merge(read(bytes)); }
   [[nodiscard]] Sums read(const std::string& bytes) const {
     StateReader state(bytes);
-    read_state_header(state, kName);
+    read_state_header(state, kName, kStateForm);
     Sums out = *this;
     archive(state, out);
     state.finish();
@@ -311,7 +312,7 @@ AnnotatorPosteriors CrowdRcnn::nothing_learnt(const CrowdData& crowd, const Crow
 
 std::string CrowdRcnn::save() const {
   StateWriter state;
-  write_state_header(state, kName);
+  write_state_header(state, kName, kStateForm);
   state(counts_.value);
   Sums::archive(state, *next_);
   return state.take();
@@ -319,7 +320,7 @@ std::string CrowdRcnn::save() const {
 
 void CrowdRcnn::load(const std::string& bytes) {
   StateReader state(bytes);
-  read_state_header(state, kName);
+  read_state_header(state, kName, kStateForm);
   std::vector<double> counts(counts_.value.size());
   Sums next(counts_.value.size());
   state(counts);

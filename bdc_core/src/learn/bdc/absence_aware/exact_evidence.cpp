@@ -4,7 +4,6 @@
 #include <stdexcept>
 
 #include "learn/bdc/absence_aware/annotator_file.h"
-#include "learn/learner_state.h"
 
 namespace bdc::absence_aware {
 
@@ -112,14 +111,14 @@ void ExactEvidence::merge(const Evidence& other) {
 
 std::string ExactEvidence::save() const {
   StateWriter state;
-  write_state_header(state, kProfile);
+  write_state_header(state, kProfile, kStateForm);
   archive(state, *this);
   return state.take();
 }
 
 ExactEvidence ExactEvidence::read(const std::string& bytes) const {
   StateReader state(bytes);
-  read_state_header(state, kProfile);
+  read_state_header(state, kProfile, kStateForm);
   ExactEvidence out = *this;
   archive(state, out);
   state.finish();

@@ -7,8 +7,13 @@
 #include "bdc/learn/bdc/absence_aware.h"
 #include "bdc/learn/learner.h"
 #include "learn/bdc/absence_aware/evidence_numbers.h"
+#include "learn/learner_state.h"
 
 namespace bdc::absence_aware {
+
+/// Of beliefs and evidence. 2 had one object rate for all images; 3 shares by true class; 4 no share of blank images; 5
+/// one prior of object rates for all worklists.
+inline constexpr StateForm kStateForm = 6;
 
 /// The evidence of an epoch, as sums that do not depend on the order of images. Each image's own evidence is taken as
 /// consensus_of_image gives it.
