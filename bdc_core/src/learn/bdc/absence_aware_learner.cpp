@@ -8,7 +8,9 @@
 #include "bdc/learn/bdc/absence_aware.h"
 #include "bdc/learn/learner_info.h"
 #include "learn/bdc/absence_aware/annotator_file.h"
+#include "learn/bdc/absence_aware/confusion_cells.h"
 #include "learn/bdc/absence_aware/exact_evidence.h"
+#include "learn/bdc/absence_aware/own_labels.h"
 #include "learn/bdc/absence_aware/source_update.h"
 #include "learn/bdc/profiles.h"
 #include "learn/learner_state.h"
@@ -48,6 +50,13 @@ AbsenceAwareEvidence without_detector_source(AbsenceAwareEvidence e, std::size_t
   e.confusion.label.resize(e.confusion.begin.back());
   e.confusion.value.resize(e.confusion.label.size() * e.confusion.num_classes);
   return e;
+}
+
+/// The labels that beliefs rest on are those of the last epoch, so no state has to hold them.
+void keep_labels(const AbsenceAwareEvidence& learnt, AbsenceAwareBeliefs& b) {
+  ConfusionCells labels = absence_aware::cells_of(learnt.confusion);
+  labels.begin.resize(b.log_confusion.label.size() + 1, labels.begin.back());  // none of the detector
+  absence_aware::keep_label_counts(std::move(labels), b);
 }
 
 /// What the annotations alone taught, and a detector that is not trusted with anything yet: that it misses most and
@@ -104,6 +113,7 @@ class AbsenceAwareLearner final : public Learner {
     // A crowd in which nobody looks twice has nothing to judge a detector by.
     use_detector_ = settings_.use_detector && alone.beliefs.corroborated;
     beliefs_ = use_detector_ ? with_new_detector(crowd, alone.beliefs) : std::move(alone.beliefs);
+    keep_labels(learnt_, beliefs_);
     evidence_.emplace(beliefs_);
   }
 
@@ -157,6 +167,7 @@ class AbsenceAwareLearner final : public Learner {
     archive_learnt(state, learnt);
     absence_aware::ExactEvidence::archive(state, evidence);
     state.finish();
+    keep_labels(learnt, beliefs);
     beliefs_ = std::move(beliefs);
     learnt_ = std::move(learnt);
     *evidence_ = std::move(evidence);

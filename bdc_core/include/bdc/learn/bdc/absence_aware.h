@@ -133,6 +133,12 @@ struct SourceBelief {
   [[nodiscard]] double mean_spurious() const { return spurious_shape / spurious_rate; }
 };
 
+/// The labels that beliefs about confusions rest on. Empty: not kept.
+struct LabelCounts {
+  ConfusionCells cells;            ///< in the columns of AbsenceAwareBeliefs::log_confusion
+  std::vector<double> of_class{};  ///< [k * J + j]: labels of source k on objects of class j
+};
+
 /// All that was learnt. Produced by a fit, enough to make targets for any image of the same crowd.
 struct AbsenceAwareBeliefs {
   std::size_t annotators = 0, classes = 0;
@@ -149,7 +155,8 @@ struct AbsenceAwareBeliefs {
   std::vector<std::size_t> dependent_begin;
   std::vector<std::int32_t> dependent_on;
   std::vector<double> dependent_share;
-  ConfusionColumns log_confusion;                                     ///< E[ln pi_jl] of the columns in use
+  ConfusionColumns log_confusion;  ///< E[ln pi_jl] of the columns in use
+  LabelCounts labels;
   std::vector<double> class_weight, log_class;                        ///< Dirichlet posterior and its E[ln]
   std::array<double, kScoreLevels> real_weight{}, spurious_weight{};  ///< Dirichlet posteriors
   std::array<double, kScoreLevels> log_real_level{}, log_spurious_level{};

@@ -5,6 +5,7 @@
 #include "bdc/learn/bdc/absence_aware.h"
 #include "learn/bdc/absence_aware/image_state.h"
 #include "learn/bdc/absence_aware/object_rate.h"
+#include "learn/bdc/absence_aware/own_labels.h"
 #include "learn/bdc/absence_aware/source_update.h"
 #include "learn/bdc/absence_aware/worklists.h"
 
@@ -96,9 +97,10 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector, c
   }
   absence_aware::set_source_posteriors(nothing, b);
   b.log_confusion = columns_in_use(crowd, has_detector, extra);
-  absence_aware::ConfusionCells none;
+  ConfusionCells none;
   none.begin.assign(b.log_confusion.label.size() + 1, 0);
   absence_aware::set_confusion_posteriors(none, b, 1);
+  absence_aware::keep_label_counts(std::move(none), b);
   for (std::size_t k = 0; k < b.source.size(); ++k) {
     b.source[k].draws = b.log_confusion.begin[k + 1] > b.log_confusion.begin[k];
   }
@@ -125,9 +127,10 @@ void update_beliefs(AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& ev
   absence_aware::fit_source_priors(evidence.source, beliefs, threads);
   absence_aware::set_object_rates(evidence, beliefs.priors);
   absence_aware::set_source_posteriors(evidence, beliefs);
-  const absence_aware::ConfusionCells cells = absence_aware::cells_of(evidence.confusion);
+  ConfusionCells cells = absence_aware::cells_of(evidence.confusion);
   absence_aware::fit_confusion_priors(beliefs.log_confusion, cells, beliefs, false, threads);
   absence_aware::set_confusion_posteriors(cells, beliefs, threads);
+  absence_aware::keep_label_counts(std::move(cells), beliefs);
 }
 
 double bound_of_evidence(const AbsenceAwareBeliefs& beliefs, const AbsenceAwareEvidence& evidence) {

@@ -7,13 +7,6 @@
 
 namespace bdc::absence_aware {
 
-void ConfusionCells::append_columns(const ConfusionCells& other) {
-  const std::size_t before = count.size();
-  true_class.insert(true_class.end(), other.true_class.begin(), other.true_class.end());
-  count.insert(count.end(), other.count.begin(), other.count.end());
-  for (std::size_t c = 1; c < other.begin.size(); ++c) begin.push_back(before + other.begin[c]);
-}
-
 ConfusionEntries joined_entries(ConfusionEntries own, Ranks& ranks) {
   if (ranks.is_alone()) return own;
   StateWriter state;

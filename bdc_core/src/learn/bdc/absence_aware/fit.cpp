@@ -16,6 +16,7 @@
 #include "learn/bdc/absence_aware/label_agreement.h"
 #include "learn/bdc/absence_aware/label_counts.h"
 #include "learn/bdc/absence_aware/object_rate.h"
+#include "learn/bdc/absence_aware/own_labels.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
 #include "learn/bdc/absence_aware/shared_errors.h"
@@ -531,6 +532,19 @@ class Fit {
     targets.begin.reserve(state_.size() + 1);
   }
 
+  /// The last word on classes. counts: of this crowd's labels.
+  void leave_out_own_labels_everywhere(ConfusionCells counts) {
+    if (has_prior_) add_cells(prior_cells_, counts);
+    keep_label_counts(std::move(counts), beliefs_);
+    parallel_chunks(problem_.images(), kImagesPerChunk, options_.threads,
+                    [&](std::size_t begin, std::size_t end, std::size_t) {
+                      for (std::size_t i = begin; i < end; ++i) {
+                        leave_out_own_labels(beliefs_, problem_.image(i), state_[i]);
+                      }
+                    });
+    if (!options_.keep_log_confusion) beliefs_.labels = {};
+  }
+
   void collect(AbsenceAwareResult& result) {
     result.skipped_boxes = problem_.skipped;
     result.targets.num_classes = static_cast<int>(beliefs_.classes);
@@ -541,6 +555,7 @@ class Fit {
     const ConfusionCells cells = count_all_labels(nullptr);
     reachable_.reset();
     result.evidence = in_box_sizes(gather(Counted::all));
+    leave_out_own_labels_everywhere(cells);
     if (options_.keep_log_confusion) {
       result.evidence.confusion = beliefs_.log_confusion;
     } else {

@@ -8,6 +8,7 @@
 #include "learn/bdc/absence_aware/image_targets.h"
 #include "learn/bdc/absence_aware/look_weights.h"
 #include "learn/bdc/absence_aware/object_rate.h"
+#include "learn/bdc/absence_aware/own_labels.h"
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
 #include "learn/bdc/absence_aware/worklists.h"
@@ -168,12 +169,14 @@ Targets consensus_of_image(const AbsenceAwareBeliefs& beliefs, const ImageLabels
   const ImageItems image{extent[0], extent[1], items, seen_by, is_lone(beliefs, seen_by), weights, labels.view};
   ImageState state;
   run_image_pass(beliefs, image, ImagePass::first, state);
+  if (evidence != nullptr) {
+    add_image(beliefs, image, state, *evidence);
+    evidence->image_bound += image_bound(beliefs, image, state);
+  }
+  leave_out_own_labels(beliefs, image, state);
   Targets out;
   out.num_classes = static_cast<int>(beliefs.classes);
   append_targets(image, state, min_existence, labels.width > 0 && labels.height > 0, out);
-  if (evidence == nullptr) return out;
-  add_image(beliefs, image, state, *evidence);
-  evidence->image_bound += image_bound(beliefs, image, state);
   return out;
 }
 
