@@ -31,8 +31,9 @@ constexpr std::size_t kImagesPerChunk = ImageShare::kImagesPerChunk, kImagesPerT
 constexpr double kSmallBound = 2e4;
 /// Added for every source: strengths of a thousand annotators creep up for many rounds, a little each, and nothing that
 /// could be said of anybody, or of a target, moves.
-constexpr double kBoundPerSource = 1e4;
+constexpr double kBoundPerSource = 3e4;
 constexpr double kLeastPower = 0, kMostPower = 1.25, kLeastTail = 1.5, kMostTail = 200;
+constexpr double kFirstPowerStep = 0.25, kFirstTailStep = 0.7;
 
 /// The fit of one crowd: the state of this rank's images, the beliefs, and one member function per update. Beliefs are
 /// the same in all ranks: they follow from sums over the images of all.
@@ -80,7 +81,7 @@ class Fit {
     double before = 0;
     for (int round = 1; round <= std::max(1, options_.max_rounds); ++round) {
       const bool weighed = round == kIndependentRounds + 1 && weigh_dependence(result.dependence);
-      const double bound = one_round(round == 1, options_.tolerance);
+      const double bound = one_round(round == 1, before, options_.tolerance);
       const double change = round == 1 ? 1.0 : (bound - before) / scale_of(bound);
       result.bound.push_back(bound);
       result.rounds = round;
@@ -101,9 +102,13 @@ class Fit {
 
  private:
   static constexpr int kIndependentRounds = 2;  ///< before it is asked who errs alike
-  static constexpr int kCycles = 4;  ///< updates of sources and boxes between two looks at the partition, at most
+  static constexpr int kCycles = 4;      ///< updates of sources and boxes between two looks at the partition, at most
+  static constexpr int kNoiseSteps = 6;  ///< of the noise shape in a round, at most
   /// Cycles end when the bound rises by less than this times what ends the fit.
   static constexpr double kSlightGain = 1;
+  /// There are none when the round has raised it by less than this times that.
+  static constexpr double kWorthCycles = 5;
+  static constexpr int kRoundsWithoutScaling = 3;  ///< after one in which no common scale was better
 
   static constexpr std::size_t kManyBoxes = 50'000, kSampleStride = 8;
   static constexpr int kSampleRounds = 12;
@@ -145,8 +150,9 @@ class Fit {
     return std::max(kSmallBound, std::abs(bound)) + kBoundPerSource * active_sources_;
   }
 
-  /// Partition, then sources and boxes in turns, then the shape of the noise. The bound after it.
-  double one_round(bool first, double tolerance) {
+  /// Partition, then sources and boxes in turns, then the shape of the noise. before: the bound before it, of no
+  /// meaning in the first round. The bound after it.
+  double one_round(bool first, double before, double tolerance) {
     image_pass(first ? ImagePass::first : ImagePass::partition);
     if (first && !has_prior_ && beliefs_.classes > kFewClasses) {
       reachable_ = std::make_unique<ConfusionEntries>(reachable());
@@ -154,14 +160,21 @@ class Fit {
     observe(AbsenceAwareUpdate::partition);
     update_sources(true);
     double bound = pass_over_boxes();
-    for (int cycle = is_huge(beliefs_.log_confusion) ? 1 : kCycles; cycle > 0; --cycle) {
+    const double slight = kSlightGain * tolerance * scale_of(bound);
+    const bool hardly_rose = !first && bound - before < kWorthCycles * slight;
+    for (int cycle = hardly_rose ? 0 : is_huge(beliefs_.log_confusion) ? 1 : kCycles; cycle > 0; --cycle) {
       update_sources(false);
       const double last = bound;
       bound = pass_over_boxes();
-      if (bound - last < kSlightGain * tolerance * scale_of(bound)) break;
+      if (bound - last < slight) break;
     }
-    update_noise_shape();
-    return pass_over_boxes();
+    for (int step = 0; step < kNoiseSteps; ++step) {
+      if (!update_noise_shape()) break;
+      const double last = bound;
+      bound = pass_over_boxes();
+      if (bound - last < slight) break;
+    }
+    return bound;
   }
 
   /// A large crowd: learns from every eighth image alone, so that the others are met with beliefs that hardly change
@@ -171,7 +184,7 @@ class Fit {
     sampling_ = true;
     double before = 0;
     for (int round = 1; round <= std::min(kSampleRounds, std::max(1, options_.max_rounds)); ++round) {
-      const double bound = one_round(round == 1, kSampleTolerance);
+      const double bound = one_round(round == 1, before, kSampleTolerance);
       if (round > 1 && bound - before < kSampleTolerance * scale_of(bound)) break;
       before = bound;
     }
@@ -344,7 +357,9 @@ class Fit {
     label_cells_ = {};
     label_cells_ = count_all_labels(has_prior_ ? &prior_cells_ : nullptr);
     if (first_of_round || !is_large(label_cells_, beliefs_.classes)) {
-      fit_confusion_priors(beliefs_.log_confusion, label_cells_, beliefs_, first_of_round, options_.threads);
+      const bool scale = first_of_round && rounds_without_scaling_-- <= 0;
+      const bool scaled = fit_confusion_priors(beliefs_.log_confusion, label_cells_, beliefs_, scale, options_.threads);
+      if (scale && !scaled) rounds_without_scaling_ = kRoundsWithoutScaling;
     }
     set_confusion_posteriors(label_cells_, beliefs_, options_.threads, reachable_.get());
     if (reachable_ == nullptr || !options_.keep_log_confusion) label_cells_ = {};
@@ -421,9 +436,10 @@ class Fit {
   }
 
   /// Size powers and tail: each is tried one step down and one step up and goes where the bound is highest; a step
-  /// that leads nowhere is halved. Existence must be fresh (an image pass since the sources changed): the bound is
-  /// compared at fixed existence, so that it then holds for the best existence too.
-  void update_noise_shape() {
+  /// that leads nowhere is halved, another doubled. Existence must be fresh (an image pass since the sources changed):
+  /// the bound is compared at fixed existence, so that it then holds for the best existence too. Whether anything
+  /// changed.
+  bool update_noise_shape() {
     AbsenceAwarePriors& p = beliefs_.priors;
     const Trials offset{0, -1, 1};
     const double half_tail = (p.tail + 1) / 2;
@@ -458,11 +474,12 @@ class Fit {
       const std::size_t best = best_of({value[3 * axis], value[3 * axis + 1], value[3 * axis + 2]});
       p.size_power[axis] = power[axis][best];
       moved = moved || best != 0;
-      if (best == 0) power_step_[axis] = std::max(0.01, power_step_[axis] / 2);
+      power_step_[axis] = next_step(power_step_[axis], best != 0, 0.01, kFirstPowerStep);
     }
     if (moved) set_scales();
-    update_tail();
+    moved = update_tail() || moved;
     observe(AbsenceAwareUpdate::noise_shape);
+    return moved;
   }
 
   void set_scales() {
@@ -475,7 +492,7 @@ class Fit {
                     });
   }
 
-  void update_tail() {
+  bool update_tail() {
     AbsenceAwarePriors& p = beliefs_.priors;
     const Trials offset{0, -1, 1};
     Trials tails{}, constant{};
@@ -494,7 +511,13 @@ class Fit {
     });
     const std::size_t best = best_of(value);
     p.tail = tails[best];
-    if (best == 0) tail_step_ = std::max(0.02, tail_step_ / 2);
+    tail_step_ = next_step(tail_step_, best != 0, 0.02, kFirstTailStep);
+    return best != 0;
+  }
+
+  /// Half the step where it led nowhere, else twice.
+  static double next_step(double step, bool moved, double least, double most) {
+    return moved ? std::min(most, step * 2) : std::max(least, step / 2);
   }
 
   static std::size_t best_of(const std::array<double, 3>& value) {
@@ -586,8 +609,9 @@ class Fit {
   std::vector<ImageState> state_;
   bool sampling_ = false;
   double active_sources_ = 0, all_items_ = 0;
-  std::array<double, 2> power_step_{0.25, 0.25};
-  double tail_step_ = 0.7;
+  std::array<double, 2> power_step_{kFirstPowerStep, kFirstPowerStep};
+  double tail_step_ = kFirstTailStep;
+  int rounds_without_scaling_ = 0;
 };
 
 }  // namespace

@@ -90,8 +90,9 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
     ++state.quiet;
     return;
   }
+  std::vector<double> support;
   if (pass == ImagePass::first) {
-    find_neighbours(image, state);
+    find_neighbours(image, state, &support);
     find_class_sets(image, beliefs.classes, state);
   }
   CandidateModel model(beliefs, image, state);
@@ -99,7 +100,7 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
   if (pass == ImagePass::first) state.pivot = first_pivot(image);
   model.set_log_object(rate.log_weight(state.pivot));
   if (pass == ImagePass::first) {
-    initial_partition(model, state);
+    initial_partition(model, support, state);
   } else if (pass == ImagePass::boxes) {
     for (Candidate& c : state.candidates) model.refine(c, kBoxSteps);
   }
