@@ -79,6 +79,7 @@ class Fit {
     AbsenceAwareResult result;
     if (all_items_ >= kManyBoxes) fit_sample();
     double before = 0;
+    bool look_everywhere = false;  // for moves of boxes: without that no fit has ended
     for (int round = 1; round <= std::max(1, options_.max_rounds); ++round) {
       const bool weighed = round == kIndependentRounds + 1 && weigh_dependence(result.dependence);
       const double bound = one_round(round == 1, before, options_.tolerance);
@@ -88,10 +89,11 @@ class Fit {
       before = bound;
       require_same_everywhere(bound);
       if (options_.progress) options_.progress(round, bound, change);
-      if (round > kIndependentRounds && !weighed && change < options_.tolerance) {
-        result.converged = true;
-        break;
-      }
+      const bool ends = round > kIndependentRounds && !weighed && change < options_.tolerance;
+      result.converged = ends && look_everywhere;
+      if (result.converged) break;
+      look_everywhere = ends;
+      for (std::size_t i = 0; ends && i < state_.size(); ++i) look_again(state_[i]);
     }
     if (result.dependence.pairs.empty()) {
       result.dependence.one_voice = find_shared_errors(problem_, state_, beliefs_, share_.ranks()).suspicious();

@@ -1,5 +1,6 @@
 #include "learn/bdc/absence_aware/image_pass.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "learn/bdc/absence_aware/candidate.h"
@@ -133,6 +134,10 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
   if (free) state.blank = choice;
   if (state.blank) state.bound = blank;
   state.occupied = 1 / (1 + std::exp(blank - occupied));
+}
+
+void look_again(ImageState& state) {
+  state.quiet = std::min(state.quiet, kQuietPasses - 1);
 }
 
 double image_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state) {
