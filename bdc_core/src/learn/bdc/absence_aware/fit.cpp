@@ -30,8 +30,8 @@ constexpr std::size_t kImagesPerChunk = ImageShare::kImagesPerChunk, kImagesPerT
 /// Of a tiny crowd's bound a millionth is a rise that means nothing; it is measured against this instead.
 constexpr double kSmallBound = 2e4;
 /// Added for every source: strengths of a thousand annotators creep up for many rounds, a little each, and nothing that
-/// could be said of anybody, or of a target, moves.
-constexpr double kBoundPerSource = 3e4;
+/// could be said of anybody, or of a target, moves. Where there are many, each of the further ones is known little.
+constexpr double kBoundPerSource = 1e4, kBoundPerFurtherSource = 1e5, kFewSources = 100;
 constexpr double kLeastPower = 0, kMostPower = 1.25, kLeastTail = 1.5, kMostTail = 200;
 constexpr double kFirstPowerStep = 0.25, kFirstTailStep = 0.7;
 
@@ -149,7 +149,9 @@ class Fit {
 
   /// What a rise of the bound is measured against.
   [[nodiscard]] double scale_of(double bound) const {
-    return std::max(kSmallBound, std::abs(bound)) + kBoundPerSource * active_sources_;
+    const double few = std::min(active_sources_, kFewSources);
+    return std::max(kSmallBound, std::abs(bound)) + kBoundPerSource * few +
+           kBoundPerFurtherSource * (active_sources_ - few);
   }
 
   /// Partition, then sources and boxes in turns, then the shape of the noise. before: the bound before it, of no

@@ -84,9 +84,9 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
     state.bound = blank_bound(beliefs, image, nullptr);
     return;
   }
-  const bool look = pass == ImagePass::first ||
-                    (pass == ImagePass::partition &&
-                     (state.quiet < kQuietPasses || (state.quiet - kQuietPasses) % kQuietPeriod == kQuietPeriod - 1));
+  const bool look =
+      pass == ImagePass::first || (pass == ImagePass::partition &&
+                                   (state.quiet < kQuietPasses || (state.quiet - kQuietPasses) % kQuietPeriod == 1));
   if (pass == ImagePass::partition && !look) {
     ++state.quiet;
     return;
