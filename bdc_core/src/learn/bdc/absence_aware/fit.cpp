@@ -574,6 +574,7 @@ class Fit {
 
   void collect(AbsenceAwareResult& result) {
     result.skipped_boxes = problem_.skipped;
+    for (ImageState& image : state_) forget_neighbours(image);
     result.targets.num_classes = static_cast<int>(beliefs_.classes);
     if (reachable_ != nullptr && options_.keep_log_confusion) {
       set_confusion_posteriors(label_cells_, beliefs_, options_.threads);  // what no image of this crowd asked for
