@@ -420,8 +420,8 @@ namespace {
 /// So many pairs of classes, or fewer, have their shares held dense.
 constexpr std::size_t kDensePairs = 65536;
 
-/// Sets E[ln pi] of one column's entries where the shares are held dense: of the classes given, ascending, among them all
-/// with a count. Returns the sum of counts times entries.
+/// Sets E[ln pi] of one column's entries where the shares are held dense: of the classes given, ascending, among them
+/// all with a count. Returns the sum of counts times entries.
 class DenseColumn {
  public:
   double set(const Counts& counts, std::size_t c, double right, double wrong, const double* share,
