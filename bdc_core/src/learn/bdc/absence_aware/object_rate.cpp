@@ -32,10 +32,6 @@ const Rates& rates() {
 
 }  // namespace
 
-const std::array<double, kObjectRates>& object_rates() {
-  return rates().value;
-}
-
 ObjectRate::ObjectRate(const AbsenceAwareBeliefs& beliefs, const ImageItems& image)
     : object_share_(beliefs.priors.worklist[worklist_of(beliefs, image)].object_share),
       log_all_miss_(log_all_miss(beliefs, image)),
