@@ -7,17 +7,18 @@
 #include "learn/bdc/absence_aware/source_update.h"
 
 // A source's confusion row of true class j has the Dirichlet prior
-//   right_k on class j,  wrong_k * share_jl on class l,
-// so how good a source is (right_k, wrong_k) is learnt over all its rows, and which classes are alike (share) over the
-// whole crowd. ln right_k has the density of a Gamma(2, 2 / right_strength) variable on the log scale, wrong_k likewise
-// (on the log scale, since otherwise the prior could rise without limit by shrinking all strengths together); every row
-// of shares ~ Dirichlet(2, ..., 2). Shares lie by given class: share[l * J + j]. A row's entries for which nobody has a
-// count are all equal, its floor, and so are what follows from them.
+//   right_k * ease_j on class j,  wrong_k * share_jl on class l,
+// so how good a source is (right_k, wrong_k) is learnt over all its rows, and which classes are hard (ease) and alike
+// (share) over the whole crowd. ln right_k has the density of a Gamma(2, 2 / right_strength) variable on the log scale,
+// wrong_k likewise (on the log scale, since otherwise the prior could rise without limit by shrinking all strengths
+// together), and so has ln ease_j, with 1 as typical value; every row of shares ~ Dirichlet(2, ..., 2). Shares lie by
+// given class: share[l * J + j]. A row's entries for which nobody has a count are all equal, its floor, and so are what
+// follows from them.
 namespace bdc::absence_aware {
 namespace {
 
 constexpr double kStrengthShape = 2;
-constexpr double kSmallestStrength = 1e-3, kLargestStrength = 1e4;
+constexpr double kSmallestStrength = 1e-3, kLargestStrength = 1e4, kLeastEase = 0.05, kMostEase = 20;
 /// wrong_k is at least this times J - 1. The expected logarithm of a Dirichlet share of small weight w is about -1/w:
 /// with many classes and few boxes, one wrong label would weigh more than any agreement of boxes.
 constexpr double kLeastWrongPerClass = 0.25;
@@ -41,16 +42,22 @@ struct ColumnsByLabel {
   }
 };
 
-/// The shares with their logarithms. Every pair of classes with a count has a cell of its own.
+/// The crowd's part of the prior, with logarithms. Every pair of classes with a count has a cell of its own.
 struct Shares {
   std::size_t J;
   WrongShares& own;
-  std::vector<double> log_share, log_floor;
+  std::vector<double>& ease;
+  std::vector<double> log_ease, log_share, log_floor;
   std::vector<std::uint32_t> at;  ///< per count: its cell among the shares; for the right class none
 
   Shares(const ConfusionCells& counts, const ColumnsByLabel& by_label, AbsenceAwareBeliefs& beliefs)
-      : J(beliefs.classes), own(beliefs.priors.wrong_share), at(counts.count.size(), 0) {
+      : J(beliefs.classes),
+        own(beliefs.priors.wrong_share),
+        ease(beliefs.priors.ease),
+        log_ease(J),
+        at(counts.count.size(), 0) {
     add_cells(counts, by_label);
+    for (std::size_t j = 0; j < J; ++j) log_ease[j] = std::log(ease[j]);
     log_floor.resize(J);
     for (std::size_t j = 0; j < J; ++j) log_floor[j] = std::log(own.floor[j]);
     log_share.resize(own.share.size());
@@ -152,17 +159,29 @@ class RowTotals {
   std::vector<std::int32_t> classes_;
 };
 
+double log_ease_prior(double ease) {
+  return kStrengthShape * (std::log(ease) - ease + 1);
+}
+
 double log_strength_prior(double strength, double typical) {
   return kStrengthShape * std::log(strength) - kStrengthShape * strength / typical - kStrengthShape * std::log(typical);
+}
+
+/// What a row's labels cost: ln Gamma(sum + n) - ln Gamma(sum).
+double row_rise(double sum, double n) {
+  return fast_rise(sum, is_slight(sum, n) ? std::log(sum) : 0.0, n);
 }
 
 /// Dirichlet-multinomial log evidence of a source's counts plus the prior of its two strengths.
 double log_evidence(const SourceCounts& s, const RowTotals& totals, double right, double wrong,
                     const AbsenceAwarePriors& p) {
-  const double sum = right + wrong, log_sum = std::log(sum), log_right = std::log(right), log_wrong = std::log(wrong);
+  const double log_right = std::log(right), log_wrong = std::log(wrong);
   double result = log_strength_prior(right, p.right_strength) + log_strength_prior(wrong, p.wrong_strength);
-  for (const std::int32_t j : totals.classes()) result -= fast_rise(sum, log_sum, totals[j]);
-  s.for_counts([&](std::size_t, double n) { result += fast_rise(right, log_right, n); },
+  for (const std::int32_t j : totals.classes()) {
+    result -= row_rise(right * s.shares.ease[static_cast<std::size_t>(j)] + wrong, totals[j]);
+  }
+  s.for_counts([&](std::size_t j,
+                   double n) { result += fast_rise(right * s.shares.ease[j], log_right + s.shares.log_ease[j], n); },
                [&](std::size_t, double n, std::size_t at) {
                  result += fast_rise(wrong * s.shares.own.share[at], log_wrong + s.shares.log_share[at], n);
                });
@@ -176,18 +195,25 @@ void fit_strengths(const SourceCounts& s, const AbsenceAwarePriors& p, int steps
   double right = belief.right_strength, wrong = belief.wrong_strength;
   double here = log_evidence(s, totals, right, wrong, p);
   for (int iteration = 0; iteration < steps; ++iteration) {
-    const double sum = right + wrong, psi_sum = digamma(sum), log_r = std::log(right), log_w = std::log(wrong);
-    double below = 0, right_gain = 0, wrong_gain = 0;
-    for (const std::int32_t j : totals.classes()) below += digamma(sum + totals[j]) - psi_sum;
-    s.for_counts([&](std::size_t, double n) { right_gain += fast_gain(right, log_r, n); },
+    const double log_r = std::log(right), log_w = std::log(wrong);
+    double below_right = 0, below_wrong = 0, right_gain = 0, wrong_gain = 0;
+    for (const std::int32_t j : totals.classes()) {
+      const double ease = s.shares.ease[static_cast<std::size_t>(j)], sum = right * ease + wrong;
+      const double more = digamma(sum + totals[j]) - digamma(sum);
+      below_right += ease * more;
+      below_wrong += more;
+    }
+    s.for_counts([&](std::size_t j,
+                     double n) { right_gain += fast_gain(right * s.shares.ease[j], log_r + s.shares.log_ease[j], n); },
                  [&](std::size_t, double n, std::size_t at) {
                    wrong_gain += fast_gain(wrong * s.shares.own.share[at], log_w + s.shares.log_share[at], n);
                  });
     const double k = kStrengthShape;
     const auto clamp = [](double x, double least) { return std::min(kLargestStrength, std::max(least, x)); };
     const double least_wrong = kLeastWrongPerClass * static_cast<double>(s.shares.J - 1);
-    double log_right = std::log(clamp((right_gain + k) / (below + k / p.right_strength), kSmallestStrength) / right);
-    double log_wrong = std::log(clamp((wrong_gain + k) / (below + k / p.wrong_strength), least_wrong) / wrong);
+    double log_right =
+        std::log(clamp((right_gain + k) / (below_right + k / p.right_strength), kSmallestStrength) / right);
+    double log_wrong = std::log(clamp((wrong_gain + k) / (below_wrong + k / p.wrong_strength), least_wrong) / wrong);
     bool taken = false;
     for (int attempt = 0; attempt < 4 && !taken; ++attempt) {
       const double r = right * std::exp(log_right), w = wrong * std::exp(log_wrong);
@@ -209,6 +235,55 @@ void fit_strengths(const SourceCounts& s, const AbsenceAwarePriors& p, int steps
 
 std::size_t source_chunk(std::size_t sources) {
   return 1 + sources / 64;
+}
+
+/// Refits which classes are hard for everybody; a class is changed only when its evidence does not fall.
+void fit_ease(const ConfusionColumns& columns, const ConfusionCells& cells, Shares& shares,
+              const AbsenceAwareBeliefs& beliefs, int threads) {
+  const std::size_t J = beliefs.classes, S = beliefs.source.size(), chunk_size = source_chunk(S);
+  /// Sums over the active sources of body(source's right strength, its wrong strength, row, right count, two sums of
+  /// j).
+  const auto sums_by_class = [&](const auto& body) {
+    std::vector<double> partial((S + chunk_size - 1) / chunk_size * J * 2, 0.0);
+    parallel_chunks(S, chunk_size, threads, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+      RowTotals totals(J);
+      std::vector<double> right(J, 0.0);
+      for (std::size_t k = begin; k < end; ++k) {
+        const SourceBelief& b = beliefs.source[k];
+        if (!b.active) continue;
+        const SourceCounts counts{columns, cells, shares, k};
+        totals.set(counts);
+        counts.for_counts([&](std::size_t j, double n) { right[j] = n; }, [](std::size_t, double, std::size_t) {});
+        for (const std::int32_t j : totals.classes()) {
+          const auto at = static_cast<std::size_t>(j);
+          body(b, at, right[at], totals[j], partial.data() + (chunk * J + at) * 2);
+          right[at] = 0;
+        }
+      }
+    });
+    std::vector<double> sum(2 * J, 0.0);
+    for (std::size_t n = 0; n < partial.size(); ++n) sum[n % (2 * J)] += partial[n];
+    return sum;
+  };
+  const auto steps = sums_by_class([&](const SourceBelief& b, std::size_t j, double right, double all, double* sums) {
+    const double r = b.right_strength * shares.ease[j], row = r + b.wrong_strength;
+    if (right > 0) sums[0] += fast_gain(r, std::log(r), right);
+    sums[1] += b.right_strength * (digamma(row + all) - digamma(row));
+  });
+  std::vector<double> next(J);
+  for (std::size_t j = 0; j < J; ++j) {
+    next[j] = std::clamp((steps[2 * j] + kStrengthShape) / (steps[2 * j + 1] + kStrengthShape), kLeastEase, kMostEase);
+  }
+  const auto gains = sums_by_class([&](const SourceBelief& b, std::size_t j, double right, double all, double* sums) {
+    const double before = b.right_strength * shares.ease[j], after = b.right_strength * next[j];
+    if (right > 0) sums[0] += fast_rise(after, std::log(after), right) - fast_rise(before, std::log(before), right);
+    sums[0] -= row_rise(after + b.wrong_strength, all) - row_rise(before + b.wrong_strength, all);
+  });
+  for (std::size_t j = 0; j < J; ++j) {
+    if (!(gains[2 * j] + log_ease_prior(next[j]) - log_ease_prior(shares.ease[j]) > 0)) continue;
+    shares.ease[j] = next[j];
+    shares.log_ease[j] = std::log(next[j]);
+  }
 }
 
 /// Refits the crowd's shares; a row is changed only when its evidence does not fall.
@@ -383,6 +458,7 @@ void fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells&
       beliefs.priors.right_strength = right / active;
       beliefs.priors.wrong_strength = wrong / active;
     }
+    fit_ease(columns, cells, shares, beliefs, threads);
     if (beliefs.classes > 2) fit_shares(cells, by_label, shares, beliefs, threads);
   }
   if (scale) scale_strengths(columns, cells, shares, beliefs, threads);
@@ -401,12 +477,12 @@ void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& 
     for (std::size_t k = begin; k < end; ++k) {
       SourceBelief& b = beliefs.source[k];
       totals.set({columns, cells, shares, k});
-      const double right = b.right_strength, wrong = J > 1 ? b.wrong_strength : 0.0, sum = right + wrong;
-      const double log_wrong = wrong > 0 ? std::log(wrong) : 0.0, psi_nothing = digamma(sum),
-                   psi_right = digamma(right), log_right = std::log(right);
+      const double right = b.right_strength, wrong = J > 1 ? b.wrong_strength : 0.0;
+      const double log_wrong = wrong > 0 ? std::log(wrong) : 0.0, log_right = std::log(right);
       double divergence = 0;
-      std::fill(psi_sum.begin(), psi_sum.end(), psi_nothing);
+      for (std::size_t j = 0; j < J; ++j) psi_sum[j] = psi(std::log(right * shares.ease[j] + wrong));
       for (const std::int32_t j : totals.classes()) {
+        const double sum = right * shares.ease[static_cast<std::size_t>(j)] + wrong;
         psi_sum[static_cast<std::size_t>(j)] = digamma(sum + totals[j]);
         divergence += log_gamma_rise(sum, totals[j]);
       }
@@ -434,11 +510,11 @@ void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& 
             if (!counted) set_prior(static_cast<std::size_t>(needed->true_class[n]));
           }
         }
-        column[l] = psi_right - psi_sum[l];
+        column[l] = psi(log_right + shares.log_ease[l]) - psi_sum[l];
         for (std::size_t at = cells.begin[c]; at < cells.begin[c + 1]; ++at) {
           const auto j = static_cast<std::size_t>(cells.true_class[at]);
-          const double n = cells.count[at], w = j == l ? right : wrong * own.share[shares.at[at]];
-          const double log_w = j == l ? log_right : log_wrong + shares.log_share[shares.at[at]];
+          const double n = cells.count[at], w = j == l ? right * shares.ease[j] : wrong * own.share[shares.at[at]];
+          const double log_w = j == l ? log_right + shares.log_ease[j] : log_wrong + shares.log_share[shares.at[at]];
           const double expected = (is_slight(w, n) ? psi(log_w + n / w) : digamma(w + n)) - psi_sum[j];
           divergence += n * expected - fast_rise(w, log_w, n);
           column[j] = expected;
@@ -457,6 +533,7 @@ double log_hyperprior(const AbsenceAwareBeliefs& beliefs) {
     result += log_strength_prior(b.right_strength, beliefs.priors.right_strength) +
               log_strength_prior(b.wrong_strength, beliefs.priors.wrong_strength);
   }
+  for (const double ease : beliefs.priors.ease) result += log_ease_prior(ease);
   const WrongShares& shares = beliefs.priors.wrong_share;
   const std::size_t J = beliefs.classes;
   std::vector<double> others(J, static_cast<double>(J - 1));  // pairs without a cell
