@@ -28,7 +28,7 @@ void archive_beliefs(Archive& state, Beliefs& b) {
   state(p.precision_shape), state(p.precision_rate), state(p.bias_strength);
   state(p.recall_a), state(p.recall_b), state(p.spurious_shape), state(p.spurious_rate);
   for (auto& kind : p.worklist) state(kind.object_share), state(kind.blank_share);
-  state(p.right_strength), state(p.wrong_strength), state(p.ease);
+  state(p.right_strength), state(p.wrong_strength), state(p.ease), state(p.ease_shape);
   std::vector<double> shares = p.wrong_share.dense();  // the form of states since 0.1
   state(shares);
   if constexpr (!std::is_const_v<Beliefs>) p.wrong_share = WrongShares::from_dense(shares);

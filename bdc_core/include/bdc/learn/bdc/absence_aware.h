@@ -109,6 +109,7 @@ struct AbsenceAwarePriors {
   double right_strength = 1.5,
          wrong_strength = 1;  ///< typical Dirichlet weight of the right class and of all the wrong
   std::vector<double> ease;   ///< by true class: what the weight of the right class is multiplied by
+  double ease_shape = 2;      ///< ease ~ Gamma(shape, shape): the larger, the more alike are the classes
   WrongShares wrong_share;
   double tail = 5;                             ///< degrees of freedom of the Student-t edge error
   std::array<double, 2> size_power{0.5, 0.5};  ///< edge error grows as (width, height) to this power

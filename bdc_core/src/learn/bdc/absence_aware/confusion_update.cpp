@@ -3,6 +3,7 @@
 
 #include "bdc/base/parallel.h"
 #include "bdc/base/special_functions.h"
+#include "learn/bdc/absence_aware/line_search.h"
 #include "learn/bdc/absence_aware/log_digamma.h"
 #include "learn/bdc/absence_aware/source_update.h"
 
@@ -11,14 +12,15 @@
 // so how good a source is (right_k, wrong_k) is learnt over all its rows, and which classes are hard (ease) and alike
 // (share) over the whole crowd. ln right_k has the density of a Gamma(2, 2 / right_strength) variable on the log scale,
 // wrong_k likewise (on the log scale, since otherwise the prior could rise without limit by shrinking all strengths
-// together), and so has ln ease_j, with 1 as typical value; every row of shares ~ Dirichlet(2, ..., 2). Shares lie by
-// given class: share[l * J + j]. A row's entries for which nobody has a count are all equal, its floor, and so are what
-// follows from them.
+// together). ln ease_j has that of a Gamma(shape, shape) variable, and the shape, which says how much classes differ,
+// an exponential one; every row of shares ~ Dirichlet(2, ..., 2). Shares lie by given class: share[l * J + j]. A row's
+// entries for which nobody has a count are all equal, its floor, and so are what follows from them.
 namespace bdc::absence_aware {
 namespace {
 
 constexpr double kStrengthShape = 2;
 constexpr double kSmallestStrength = 1e-3, kLargestStrength = 1e4, kLeastEase = 0.05, kMostEase = 20;
+constexpr double kLeastEaseShape = 2, kMostEaseShape = 200, kEaseShapeRate = 0.05;
 /// wrong_k is at least this times J - 1. The expected logarithm of a Dirichlet share of small weight w is about -1/w:
 /// with many classes and few boxes, one wrong label would weigh more than any agreement of boxes.
 constexpr double kLeastWrongPerClass = 0.25;
@@ -159,8 +161,27 @@ class RowTotals {
   std::vector<std::int32_t> classes_;
 };
 
-double log_ease_prior(double ease) {
-  return kStrengthShape * (std::log(ease) - ease + 1);
+double log_ease_prior(double ease, double shape) {
+  return shape * (std::log(shape * ease) - ease) - log_gamma(shape);
+}
+
+/// Whether an annotator ever gave a class: only the others' ease says how much classes differ.
+std::vector<char> given_classes(const AbsenceAwareBeliefs& beliefs) {
+  std::vector<char> given(beliefs.classes, 0);
+  const ConfusionColumns& columns = beliefs.log_confusion;
+  for (std::size_t c = 0; c < columns.begin[beliefs.annotators]; ++c) {
+    given[static_cast<std::size_t>(columns.label[c])] = 1;
+  }
+  return given;
+}
+
+double log_ease_priors(const AbsenceAwareBeliefs& beliefs, const std::vector<char>& given, double shape) {
+  double sum = -kEaseShapeRate * shape;
+  for (std::size_t j = 0; j < beliefs.classes; ++j) {
+    const double ease = beliefs.priors.ease[j];
+    sum += given[j] != 0 ? log_ease_prior(ease, shape) : kStrengthShape * (std::log(ease) - ease);
+  }
+  return sum;
 }
 
 double log_strength_prior(double strength, double typical) {
@@ -239,7 +260,8 @@ std::size_t source_chunk(std::size_t sources) {
 
 /// Refits which classes are hard for everybody; a class is changed only when its evidence does not fall.
 void fit_ease(const ConfusionColumns& columns, const ConfusionCells& cells, Shares& shares,
-              const AbsenceAwareBeliefs& beliefs, int threads) {
+              AbsenceAwareBeliefs& beliefs, int threads) {
+  const std::vector<char> given = given_classes(beliefs);
   const std::size_t J = beliefs.classes, S = beliefs.source.size(), chunk_size = source_chunk(S);
   /// Sums over the active sources of body(source's right strength, its wrong strength, row, right count, two sums of
   /// j).
@@ -271,8 +293,9 @@ void fit_ease(const ConfusionColumns& columns, const ConfusionCells& cells, Shar
     sums[1] += b.right_strength * (digamma(row + all) - digamma(row));
   });
   std::vector<double> next(J);
+  const auto shape_of = [&](std::size_t j) { return given[j] != 0 ? beliefs.priors.ease_shape : kStrengthShape; };
   for (std::size_t j = 0; j < J; ++j) {
-    next[j] = std::clamp((steps[2 * j] + kStrengthShape) / (steps[2 * j + 1] + kStrengthShape), kLeastEase, kMostEase);
+    next[j] = std::clamp((steps[2 * j] + shape_of(j)) / (steps[2 * j + 1] + shape_of(j)), kLeastEase, kMostEase);
   }
   const auto gains = sums_by_class([&](const SourceBelief& b, std::size_t j, double right, double all, double* sums) {
     const double before = b.right_strength * shares.ease[j], after = b.right_strength * next[j];
@@ -280,10 +303,13 @@ void fit_ease(const ConfusionColumns& columns, const ConfusionCells& cells, Shar
     sums[0] -= row_rise(after + b.wrong_strength, all) - row_rise(before + b.wrong_strength, all);
   });
   for (std::size_t j = 0; j < J; ++j) {
-    if (!(gains[2 * j] + log_ease_prior(next[j]) - log_ease_prior(shares.ease[j]) > 0)) continue;
+    const double here = log_ease_prior(shares.ease[j], shape_of(j)), there = log_ease_prior(next[j], shape_of(j));
+    if (!(gains[2 * j] + there - here > 0)) continue;
     shares.ease[j] = next[j];
     shares.log_ease[j] = std::log(next[j]);
   }
+  raise(beliefs.priors.ease_shape, kLeastEaseShape, kMostEaseShape,
+        [&](double shape) { return log_ease_priors(beliefs, given, shape); });
 }
 
 /// Refits the crowd's shares; a row is changed only when its evidence does not fall.
@@ -533,7 +559,7 @@ double log_hyperprior(const AbsenceAwareBeliefs& beliefs) {
     result += log_strength_prior(b.right_strength, beliefs.priors.right_strength) +
               log_strength_prior(b.wrong_strength, beliefs.priors.wrong_strength);
   }
-  for (const double ease : beliefs.priors.ease) result += log_ease_prior(ease);
+  result += log_ease_priors(beliefs, given_classes(beliefs), beliefs.priors.ease_shape);
   const WrongShares& shares = beliefs.priors.wrong_share;
   const std::size_t J = beliefs.classes;
   std::vector<double> others(J, static_cast<double>(J - 1));  // pairs without a cell
