@@ -111,7 +111,7 @@ class Fit {
   static constexpr double kSlightGain = 1;
 
   static constexpr double kPowerStep = 0.25, kTailStep = 0.7;
-  static constexpr double kTrialBoxes = 20'000;
+  static constexpr double kTrialBoxes = 5'000;
   /// Per class. The starts seldom end in quite the same place; a class that nearly all take for another gains far more.
   static constexpr double kLeastTrialGain = 2;
   static constexpr std::size_t kManyBoxes = 50'000, kSampleStride = 8;
@@ -174,7 +174,7 @@ class Fit {
     return pass_over_boxes();
   }
 
-  /// Two starts, tried for the rounds before it is asked who errs alike, on images with some 20,000 boxes: from the
+  /// Two starts, tried for the rounds before it is asked who errs alike, on images with some 5,000 boxes: from the
   /// first beliefs, and from shares of labels (vote_shares.h), which is taken where it has a clearly higher bound.
   void choose_start() {
     if (beliefs_.classes < 2 || is_huge(beliefs_.log_confusion)) return;
