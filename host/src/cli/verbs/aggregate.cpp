@@ -258,13 +258,17 @@ Json summary(const Work& work, const FitResult& result, const Agreement& agreeme
               {"seconds", seconds}};
   if (work.crowd.has_truth) {
     const auto judged = evaluate_targets(result.targets, work.crowd, {}, work.evaluated);
-    const auto calibration = calibrate_targets(result.targets, work.crowd, 0.5, 15, work.evaluated);
+    const auto calibration = calibrate_targets(result.targets, work.crowd, 0.5, 15, work.evaluated, kErrorResamples);
     out["AP"] = judged.stats[0];
     out["AP50"] = judged.stats[1];
     out["AP75"] = judged.stats[2];
-    out["class_calibration_error"] = calibration.classes.expected_error;
-    out["existence_calibration_error"] = calibration.existence.expected_error;
-    out["located_calibration_error"] = calibration.located.expected_error;
+    const auto add = [&](const std::string& what, const Calibration& c) {
+      out[what + "_calibration_error"] = c.expected_error;
+      out[what + "_calibration_error_interval"] = {c.error_low, c.error_high};
+    };
+    add("class", calibration.classes);
+    add("existence", calibration.existence);
+    add("located", calibration.located);
   }
   return out;
 }
@@ -286,9 +290,14 @@ void print_summary(const Json& s) {
             << text("mean_pairwise_iou", 3) << "\n";
   if (s.contains("AP")) {
     std::cout << "against the truth: AP50 " << percent(s["AP50"]) << ", AP75 " << percent(s["AP75"]) << ", AP "
-              << percent(s["AP"]) << "; calibration error " << percent(s["class_calibration_error"]) << " % (classes), "
-              << percent(s["existence_calibration_error"]) << " % (existence), "
-              << percent(s["located_calibration_error"]) << " % (located)\n";
+              << percent(s["AP"]) << "\n";
+    const auto error = [&](const std::string& key) {
+      const Json& interval = s[key + "_interval"];
+      return percent(s[key]) + " % (" + percent(interval[0]) + " to " + percent(interval[1]) + ")";
+    };
+    std::cout << "calibration error, 90 % interval in brackets: classes " << error("class_calibration_error")
+              << ", existence " << error("existence_calibration_error") << ", located "
+              << error("located_calibration_error") << "\n";
   }
 }
 
