@@ -44,6 +44,7 @@ struct ReportSettings {
   std::size_t gallery = 24;        ///< images
   std::size_t relabel_rows = 200;  ///< in the page; the CSV has more
   int threads = 0;
+  std::size_t planned_looks = 200;
 };
 
 }  // namespace bdc::host
