@@ -1,7 +1,6 @@
 #include "bdc/learn/settled.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 
@@ -13,8 +12,9 @@ namespace {
 
 /// A box belongs to a place that it overlaps by this, as a drawn box does to an object (kDrawnIou).
 constexpr double kBelongs = kDrawnIou;
-/// A target is what was judged when it overlaps the place by this.
-constexpr double kJudged = 0.5;
+/// A target is what was judged when it overlaps the place by this and is the nearest, or by so much that it can be
+/// nothing else.
+constexpr double kJudged = 0.5, kSame = 0.75;
 /// Candidates less probable than this claim no boxes for themselves.
 constexpr double kLikely = 0.02;
 
@@ -26,7 +26,8 @@ class ImageDecisions {
     for (std::size_t n = before.begin[image]; n < before.begin[image + 1]; ++n) {
       if (existence_of(before, n) < kLikely) continue;
       const bool judged = std::any_of(begin, end, [&](const Decision& d) {
-        return iou(d.at(), before.box[n]) >= kJudged && nearest_target(before, image, d) == n;
+        const double overlap = iou(d.at(), before.box[n]);
+        return overlap >= kSame || (overlap >= kJudged && nearest_target(before, image, d) == n);
       });
       if (!judged) rivals_.push_back(before.box[n]);
     }
@@ -135,20 +136,13 @@ class Settling {
     }
   }
 
+  /// Nothing of box errors: decided places are often those with the worst boxes, and would say too much against them.
   void count_drawn(const Decision& d, const Annotation& a) {
     const auto k = static_cast<std::size_t>(a.annotator);
     SourceEvidence& s = out_.evidence.source[k];
     s.spurious -= 1;
     s.found += 1;
     if (iou(a.box, d.box) < kDrawnIou) s.loose += 1;
-    s.boxes += 1;
-    const std::array<double, 4> error{(a.box.x1 - d.box.x1) / d.box.width(), (a.box.y1 - d.box.y1) / d.box.height(),
-                                      (a.box.x2 - d.box.x2) / d.box.width(), (a.box.y2 - d.box.y2) / d.box.height()};
-    for (std::size_t e = 0; e < 4; ++e) {
-      s.weight[e] += 1;
-      s.error[e] += error[e];
-      s.square[e] += error[e] * error[e];
-    }
     counts_[k][{a.label, d.label}] += 1;
   }
 

@@ -113,7 +113,7 @@ TEST(SvgChart, EveryFinitePointIsDrawnAndNothingElse) {
 TEST(Report, HasEveryPartAndARowForEveryAnnotator) {
   const ReportData data = shapes_report();
   const std::string page = render_report(data, {});
-  for (const char* id : {"curves", "methods", "annotators", "groups", "gallery", "relabel", "plan"}) {
+  for (const char* id : {"curves", "methods", "annotators", "groups", "gallery", "settle", "relabel", "plan"}) {
     EXPECT_NE(page.find("<section id=\"" + std::string(id)), std::string::npos) << id;
   }
   EXPECT_EQ(count(page, "<tr data-k="), 12u);

@@ -494,9 +494,8 @@ void add_aggregate(Command& program) {
   verb.add_flag("--force", flags->force, "replace files that are not marked as bdc-host's own");
   const auto reading = add_label_options(verb);
   verb.footer(
-      "Examples:\n"
-      "  bdc-host aggregate crowd.json -o consensus.xml --output-format cvat --min-existence 0.5\n"
-      "  bdc-host aggregate crowd.json -o consensus.json --processes 4");
+      "Example:\n"
+      "  bdc-host aggregate crowd.json -o consensus.xml --output-format cvat --min-existence 0.5");
   verb.run([=] { return aggregate(*flags, *reading); });
 }
 

@@ -71,7 +71,7 @@ std::string plan_section(const ReportData& data, const ReportSettings& settings)
   }
   return "<section id=\"plan\"><h2>Who should look at what next</h2><p>The " + counted(plan.looks.size(), "look") +
          " that would bring most, each by the annotator who would bring most there: together " + brief(gain, 3) +
-         " of " + brief(plan.objects, 4) + " objects expected, " + brief(unseen, 3) +
+         " of " + brief(plan.objects, 4) + " objects expected, " + in_column(unseen, 1) +
          " of it from objects that nobody has drawn yet. Everybody is taken to have time and to cost the same; "
          "<code>bdc-host plan --cost</code> knows better, and writes lists for CVAT and Label Studio.</p><p><a "
          "download=\"plan.csv\" href=\"data:text/csv;charset=utf-8;base64," +

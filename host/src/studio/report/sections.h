@@ -27,6 +27,8 @@
   SECTION(dependence, "alike", "Who errs alike", const ReportData&)                                                     \
   /* images on which the annotators disagree most, with each method's consensus beside */                               \
   SECTION(gallery, "gallery", "Disagreement", const ReportData&, const ReportSettings&)                                 \
+  /* places that a trusted person can settle on the page */                                                               \
+  SECTION(settle, "settle", "Decisions", const ReportData&, const ReportSettings&)                                      \
   /* what is worth another look, with all of it as a CSV file behind a link */                                          \
   SECTION(relabel, "relabel", "Worth another look", const ReportData&, const ReportSettings&)                           \
   /* which image should be shown to whom next, with all of it as a CSV file behind a link */                            \
