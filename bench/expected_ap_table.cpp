@@ -1,5 +1,6 @@
 // bdc-expected-ap: AP of simulated detectors against the truth, and what is expected of it without truth; the table of
-// docs/judging.md.   bdc-expected-ap [--seeds 1-1] [--images 400] [--crowds a,b]
+// docs/judging.md.   bdc-expected-ap [--labels] [--seeds 1-1] [--images 400] [--crowds a,b]
+// --labels: the same of the consensus itself, as `plan` says it; docs/plan.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "bdc/learn/judge/expected_ap.h"
+#include "bdc/learn/learners.h"
 #include "bdc/metrics/aggregation_ap.h"
 #include "support/random_scenes.h"
 #include "synth/simulate.h"
@@ -100,6 +102,32 @@ Predictions detect(const CrowdData& scenes, const Skill& skill, std::uint64_t se
   return out;
 }
 
+/// Leaves so many looks of random people at every image.
+void keep_looks(CrowdData& crowd, std::size_t looks, std::uint64_t seed) {
+  std::vector<std::vector<char>> kept(crowd.images.size(), std::vector<char>(crowd.annotators.size(), 0));
+  for (std::size_t i = 0; i < crowd.images.size(); ++i) {
+    Random random(seed, 123, i);
+    std::vector<std::int32_t> people;
+    for (std::size_t a = crowd.assignment_begin[i]; a < crowd.assignment_begin[i + 1]; ++a) {
+      people.push_back(crowd.assignments[a].annotator);
+    }
+    for (std::size_t n = 0; n < looks && !people.empty(); ++n) {
+      const auto at = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(people.size())));
+      kept[i][static_cast<std::size_t>(people[at])] = 1;
+      people.erase(people.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+  const auto gone = [&](const auto& row) {
+    return kept[static_cast<std::size_t>(row.image)][static_cast<std::size_t>(row.annotator)] == 0;
+  };
+  crowd.annotations.erase(std::remove_if(crowd.annotations.begin(), crowd.annotations.end(), gone),
+                          crowd.annotations.end());
+  crowd.assignments.erase(std::remove_if(crowd.assignments.begin(), crowd.assignments.end(), gone),
+                          crowd.assignments.end());
+  crowd.assignments_known = true;
+  crowd.finalize();
+}
+
 std::vector<CocoDetection> detections_of(const Predictions& p, const CrowdData& crowd) {
   const auto rank = rank_by_id(crowd.images);
   const auto J = static_cast<std::size_t>(p.num_classes);
@@ -115,6 +143,36 @@ std::vector<CocoDetection> detections_of(const Predictions& p, const CrowdData& 
     }
   }
   return out;
+}
+
+/// AP of the consensus, as `plan` says it, with few looks at each image.
+int run_labels(const std::vector<std::string>& crowds, int first, int last, int images) {
+  int covered = 0, all = 0;
+  std::printf(
+      "| crowd | seed | AP against truth | expected | interval | correction | holds "
+      "|\n|---|---|---|---|---|---|---|\n");
+  for (const std::string& name : crowds) {
+    for (int seed = first; seed <= last; ++seed) {
+      CrowdData crowd = make_crowd(name, images, static_cast<std::uint64_t>(seed));
+      if (name != "mostly-empty") keep_looks(crowd, name == "noisy" ? 5 : 3, static_cast<std::uint64_t>(seed));
+      FitInput input;
+      input.crowd = &crowd;
+      input.threads = 1;
+      const FitResult fit = make_learner("absence_aware")->fit(input);
+      ExpectedApSettings settings;
+      settings.threads = 1;
+      const ExpectedAp e = judge_labels(crowd, fit, settings);
+      const double truth = evaluate_targets(fit.targets, crowd).stats[0];
+      const bool holds = e.ap.low <= truth && truth <= e.ap.high;
+      covered += holds ? 1 : 0;
+      ++all;
+      std::printf("| %s | %d | %.1f | %.1f | %.1f to %.1f | %.1f | %s |\n", name.c_str(), seed, 100 * truth,
+                  100 * e.ap.mean, 100 * e.ap.low, 100 * e.ap.high, 100 * e.correction, holds ? "yes" : "no");
+      std::fflush(stdout);
+    }
+  }
+  std::printf("\n%d of %d intervals hold the AP against truth\n", covered, all);
+  return 0;
 }
 
 int run(const std::vector<std::string>& crowds, int first, int last, int images) {
@@ -159,7 +217,8 @@ int main(int argc, char** argv) {
   try {
     std::vector<std::string> crowds{"voc-full", "voc-mix", "noisy", "mostly-empty"};
     int first = 1, last = 1, images = 400;
-    for (int i = 1; i + 1 < argc; i += 2) {
+    const bool labels = argc > 1 && std::string(argv[1]) == "--labels";
+    for (int i = labels ? 2 : 1; i + 1 < argc; i += 2) {
       const std::string name = argv[i], value = argv[i + 1];
       if (name == "--crowds") {
         crowds = split(value);
@@ -173,7 +232,7 @@ int main(int argc, char** argv) {
         throw std::invalid_argument("unknown option " + name);
       }
     }
-    return run(crowds, first, last, images);
+    return labels ? run_labels(crowds, first, last, images) : run(crowds, first, last, images);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bdc-expected-ap: %s\n", e.what());
     return 1;

@@ -1,6 +1,7 @@
 // Who should look at what next, through the front door.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -145,6 +146,24 @@ TEST_F(Plan, RefusesWhatItCannotUnderstand) {
   refuses({"plan", "crowd.json", "-o", "plan.json"}, 2, "--budget");
   refuses({"plan", "crowd.json", "--budget", "9", "-o", "plan.txt"}, 2, ".csv or .json");
   refuses({"plan", "crowd.json", "--budget", "9", "--output-format", "cvat"}, 2, "without --output");
+}
+
+TEST_F(Plan, SaysWhatTheLabelsAreWorthAsTheyAre) {
+  const auto outcome = host({"plan", "crowd.json", "--budget", "5", "--judge", "-o", "plan.csv"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string text = "expected to have as they are: ";
+  const auto at = outcome.out.find(text);
+  ASSERT_NE(at, std::string::npos) << outcome.out;
+  double mean = 0, low = 0, high = 0;
+  ASSERT_EQ(std::sscanf(outcome.out.c_str() + at + text.size(), "%lf (%lf to %lf", &mean, &low, &high), 3);
+  EXPECT_LE(low, mean);
+  EXPECT_LT(low, high);
+  EXPECT_LE(mean, high);
+  EXPECT_GE(low, 0);
+  EXPECT_LE(high, 100);
+  folder.write("found.json", R"([{"image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5], "score": 0.5}])");
+  refuses({"plan", "crowd.json", "--budget", "5", "--judge", "--predictions", "found.json"}, 2,
+          "leave out --predictions");
 }
 
 TEST_F(Plan, TheReportShowsIt) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "bdc/base/error.h"
 #include "bdc/base/random.h"
@@ -169,8 +170,8 @@ ExpectedAp TruthDraws::judge(const std::vector<CocoDetection>& detections, const
       told();
       for (std::size_t m = 0; m < 3; ++m) half[m] += (up[m] - down[m]) / 2 / kDoubtDraws;
     }
-    for (std::size_t m = 0; m < 3; ++m) variance[m] += half[m] * half[m];
-    return std::abs(half[0]);
+    for (std::size_t m = 0; m < 3; ++m) variance[m] += settings_.doubt * settings_.doubt * half[m] * half[m];
+    return settings_.doubt * std::abs(half[0]);
   };
   out.existence = departure({kOdds, 1, 1}, {1 / kOdds, 1, 1});
   out.classes = departure({1, kPower, 1}, {1, 1 / kPower, 1});
@@ -261,34 +262,40 @@ struct Fitted {
   std::vector<double> unseen;  ///< by people and detector
 };
 
-Fitted fit_together(const CrowdData& crowd, const Predictions& predictions, const ExpectedApSettings& settings) {
+/// predictions: null for the annotations alone.
+Fitted fit_together(const CrowdData& crowd, const Predictions* predictions, const ExpectedApSettings& settings) {
   FitInput input;
   input.crowd = &crowd;
-  input.predictions = &predictions;
+  input.predictions = predictions;
   input.threads = settings.threads;
   Fitted out;
   out.fit = make_learner("absence_aware")->fit(input);
+  out.unseen =
+      unseen_objects(crowd, out.fit.targets, out.fit.posteriors ? &*out.fit.posteriors : nullptr, Looker().recall);
+  if (predictions == nullptr) return out;
   const Targets& t = out.fit.targets;
   double seen = 0, all = 1e-9;  // how much of what exists the detector finds
   for (std::size_t i = 0; i < crowd.images.size(); ++i) {
     for (std::size_t n = t.begin[i]; n < t.begin[i + 1]; ++n) {
       all += existence_of(t, n);
-      for (std::size_t m = predictions.begin[i]; m < predictions.begin[i + 1]; ++m) {
-        if (iou(predictions.box[m], t.box[n]) < 0.5) continue;
+      for (std::size_t m = predictions->begin[i]; m < predictions->begin[i + 1]; ++m) {
+        if (iou(predictions->box[m], t.box[n]) < 0.5) continue;
         seen += existence_of(t, n);
         break;
       }
     }
   }
-  out.unseen = unseen_objects(crowd, t, out.fit.posteriors ? &*out.fit.posteriors : nullptr, Looker().recall);
   for (double& u : out.unseen) u *= 1 - seen / all;
   return out;
 }
 
+/// What is judged, given a fit: a detector is the same whatever was fitted, labels are not.
+using Judged = std::function<std::vector<CocoDetection>(const Fitted& fitted, const CrowdData& crowd)>;
+
 /// What draws from a repeated fit expect, less the AP against the draw that was taken for the truth; mean and variance.
-std::array<std::array<double, 2>, 3> marked_down(const CrowdData& crowd, const Predictions& predictions,
-                                                 const std::vector<CocoDetection>& detections, const Fitted& fitted,
-                                                 const TruthDraws& draws, const ExpectedApSettings& settings) {
+std::array<std::array<double, 2>, 3> marked_down(const CrowdData& crowd, const Predictions* predictions,
+                                                 const Judged& judged, const Fitted& fitted, const TruthDraws& draws,
+                                                 const ExpectedApSettings& settings) {
   std::array<std::array<double, 2>, 3> out{};
   std::vector<std::array<double, 3>> found;
   for (int trial = 0; trial < settings.trials; ++trial) {
@@ -297,6 +304,7 @@ std::array<std::array<double, 2>, 3> marked_down(const CrowdData& crowd, const P
         simulated_labels(crowd, draws.truth(number), *fitted.fit.posteriors, settings.seed + number);
     const Fitted repeated = fit_together(again, predictions, settings);
     const TruthDraws inner(again, repeated.fit.targets, repeated.unseen, settings);
+    const std::vector<CocoDetection> detections = judged(repeated, again);
     const auto real = draws.ap_against(detections, number), expected = inner.mean_of(detections);
     found.push_back({expected[0] - real[0], expected[1] - real[1], expected[2] - real[2]});
   }
@@ -317,23 +325,45 @@ void correct(ExpectedFigure& figure, const std::array<double, 2>& shift) {
   figure.high = std::min(1.0, figure.mean + wide);
 }
 
+ExpectedAp expected_of(const CrowdData& crowd, const Predictions* predictions, const Judged& judged,
+                       const Fitted& fitted, const TruthDraws& draws, const ExpectedApSettings& settings) {
+  ExpectedAp out = draws.judge(judged(fitted, crowd));
+  if (settings.trials == 0 || !fitted.fit.posteriors) return out;
+  const auto shift = marked_down(crowd, predictions, judged, fitted, draws, settings);
+  out.correction = -shift[0][0];
+  correct(out.ap, shift[0]);
+  correct(out.ap50, shift[1]);
+  correct(out.ap75, shift[2]);
+  return out;
+}
+
+std::vector<CocoDetection> consensus_of(const Fitted& fitted, const CrowdData& crowd) {
+  return coco_detections(fitted.fit.targets, crowd, std::vector<char>(crowd.images.size(), 1));
+}
+
 }  // namespace
+
+ExpectedAp judge_labels(const CrowdData& crowd, const FitResult& fit, const ExpectedApSettings& given) {
+  // A consensus is judged by its own posterior alone, which the trials test; so half of the doubt is enough.
+  ExpectedApSettings settings = given;
+  settings.doubt *= 0.5;
+  Fitted fitted;
+  fitted.fit.targets = fit.targets;
+  fitted.fit.posteriors = fit.posteriors;
+  fitted.unseen = unseen_objects(crowd, fit.targets, fit.posteriors ? &*fit.posteriors : nullptr, Looker().recall);
+  const TruthDraws draws(crowd, fitted.fit.targets, fitted.unseen, settings);
+  return expected_of(crowd, nullptr, consensus_of, fitted, draws, settings);
+}
 
 Judgement judge_detector(const CrowdData& crowd, const Predictions& predictions,
                          const std::vector<CocoDetection>& detections, const ExpectedApSettings& settings) {
   if (crowd.annotators.empty()) throw DataError("the labels have no annotators, so there is nobody to judge by");
   const Predictions voice = one_class_each(predictions);
-  Fitted fitted = fit_together(crowd, voice, settings);
+  Fitted fitted = fit_together(crowd, &voice, settings);
   const TruthDraws draws(crowd, fitted.fit.targets, fitted.unseen, settings);
   Judgement out;
-  out.expected = draws.judge(detections);
-  if (settings.trials > 0 && fitted.fit.posteriors) {
-    const auto shift = marked_down(crowd, voice, detections, fitted, draws, settings);
-    out.expected.correction = -shift[0][0];
-    correct(out.expected.ap, shift[0]);
-    correct(out.expected.ap50, shift[1]);
-    correct(out.expected.ap75, shift[2]);
-  }
+  const Judged same = [&](const Fitted&, const CrowdData&) { return detections; };
+  out.expected = expected_of(crowd, &voice, same, fitted, draws, settings);
   out.ceilings = label_ceilings(crowd, fitted.fit.targets, draws);
   for (std::size_t n = 0; n < fitted.fit.targets.box.size(); ++n) out.objects += existence_of(fitted.fit.targets, n);
   for (const double u : fitted.unseen) out.objects += u;

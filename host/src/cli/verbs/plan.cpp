@@ -10,6 +10,7 @@
 #include "bdc/base/user_error.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/crowd_io.h"
+#include "bdc/learn/judge/expected_ap.h"
 #include "bdc/learn/learners.h"
 #include "bdc/learn/plan/look_plan.h"
 #include "cli/verb.h"
@@ -26,7 +27,7 @@ struct Flags {
   double budget = 0;
   int per_image = static_cast<int>(PlanSettings().per_image), threads = 0;
   std::string cost, exclude, predictions, prior, output, format;
-  bool quiet = false, force = false;
+  bool judge = false, quiet = false, force = false;
 };
 
 /// Whether a file is a plan that was written earlier.
@@ -57,6 +58,10 @@ void check(const Flags& flags, const ReadOptions& reading) {
   for (const std::string& file : files_of(reading)) inputs.push_back(file);
   check_outputs(inputs, {flags.output}, is_plan);
   keep_others_files({flags.output}, flags.force, is_plan);
+  if (flags.judge && !flags.predictions.empty()) {
+    throw UserError(ExitCode::usage, "--judge is about the annotators' labels alone; leave out --predictions");
+  }
+  if (flags.judge && flags.quiet) throw UserError(ExitCode::usage, "--judge prints, so it does not go with --quiet");
   if (!flags.output.empty()) {
     (void)format_for(flags);
   } else if (!flags.format.empty()) {
@@ -66,6 +71,16 @@ void check(const Flags& flags, const ReadOptions& reading) {
 
 std::string sum_text(double value) {
   return fixed(value, value == std::floor(value) ? 0 : 2);
+}
+
+/// When to stop: what the labels are worth as they are, and what the looks would add.
+void print_worth(const ExpectedAp& now, const LookPlan& plan) {
+  double gain = 0;
+  for (const PlannedLook& look : plan.looks) gain += look.gain;
+  std::cout << "AP that the labels are expected to have as they are: " << fixed(100 * now.ap.mean, 1) << " ("
+            << fixed(100 * now.ap.low, 1) << " to " << fixed(100 * now.ap.high, 1)
+            << " with 90 %); these looks would add about " << fixed(100 * gain / std::max(1.0, plan.objects), 1)
+            << "\n\n";
 }
 
 /// Who gets how many looks, and the first of them.
@@ -149,6 +164,15 @@ int plan(const Flags& flags, const ReadOptions& reading) {
     progress.live("planning  image " + std::to_string(done) + "/" + std::to_string(images));
   };
   const LookPlan result = plan_looks(crowd, fit.targets, &*fit.posteriors, terms, settings);
+  std::optional<ExpectedAp> worth;
+  if (flags.judge) {
+    ExpectedApSettings judging;
+    judging.threads = flags.threads;
+    judging.progress = [&](int done, int all) {
+      progress.live("judging the labels  draw " + std::to_string(done) + "/" + std::to_string(all));
+    };
+    worth = judge_labels(crowd, fit, judging);
+  }
   if (!crowd.assignments_known) {
     notes.push_back(
         "the labels do not say who saw which image: whoever drew nothing in an image counts as not having seen it, and "
@@ -165,6 +189,7 @@ int plan(const Flags& flags, const ReadOptions& reading) {
   for (const std::string& warning : fit.warnings) std::cerr << "note: " << warning << "\n";
   for (const std::string& note : notes) std::cerr << "note: " << note << "\n";
   if (flags.quiet) return 0;
+  if (worth) print_worth(*worth, result);
   print_plan(crowd, result);
   if (!flags.output.empty()) std::cout << "\nplan: " << flags.output << "\n";
   return 0;
@@ -196,6 +221,7 @@ void add_plan(Command& program) {
       });
   verb.add_option("--predictions", flags->predictions, "a detector's results on the same images").type_name("FILE");
   verb.add_option("--prior", flags->prior, "annotators of an earlier project").type_name("FILE");
+  verb.add_flag("--judge", flags->judge, "also say what AP the labels are expected to have (takes four fits)");
   verb.add_option("--threads", flags->threads, "0: all cores; the result is the same").range(0, 1024);
   verb.add_flag("-q,--quiet", flags->quiet, "no progress, no tables");
   verb.add_flag("--force", flags->force, "replace a file that is no plan of bdc-host's");

@@ -11,6 +11,7 @@
 #include "bdc/crowd/predictions.h"
 #include "bdc/crowd/targets.h"
 #include "bdc/learn/annotator_posteriors.h"
+#include "bdc/learn/learner.h"
 #include "bdc/metrics/coco_eval.h"
 
 /// AP without truth: against truths drawn from what the consensus believes. A draw takes every object with its
@@ -39,7 +40,8 @@ struct ExpectedAp {
 
 struct ExpectedApSettings {
   int draws = 16;
-  int trials = 3;  ///< labels drawn anew, to find the correction; 0: none
+  int trials = 3;    ///< labels drawn anew, to find the correction; 0: none
+  double doubt = 1;  ///< factor of what calibration adds to the interval
   std::uint64_t seed = 1;
   int threads = 0;                                  ///< 0: all cores. The result has the same bits for any number.
   std::function<void(int done, int all)> progress;  ///< may be empty; may throw to stop
@@ -102,6 +104,9 @@ struct Judgement {
   double objects = 0;
   std::vector<std::string> warnings;  ///< of the fit
 };
+
+/// Expected AP of the consensus itself: of labels as they are. fit: of the crowd, by absence_aware, without a detector.
+[[nodiscard]] ExpectedAp judge_labels(const CrowdData& crowd, const FitResult& fit, const ExpectedApSettings& settings);
 
 /// Everything about a detector. predictions and detections: the same boxes, for the fit and for the evaluation. Throws
 /// DataError for a crowd without annotators.
