@@ -60,6 +60,15 @@ void for_each_record(JsonReader& json, ProblemLog& problems, const Body& body) {
   return false;
 }
 
+/// Begins the array that comes next and the object that is its first element. False: nothing of this kind comes.
+[[nodiscard]] inline bool begin_list_of_objects(JsonReader& json) {
+  if (json.peek() != JsonReader::Type::array) return false;
+  json.begin_array();
+  if (!json.next_element() || json.peek() != JsonReader::Type::object) return false;
+  json.begin_object();
+  return true;
+}
+
 /// The first bytes of a stream.
 class StartOfStream : public std::streambuf {
  public:

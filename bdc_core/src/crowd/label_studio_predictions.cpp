@@ -196,10 +196,7 @@ class PredictionReader {
 
 bool is_label_studio_file(const std::string& path) {
   return probe_json(path, [](JsonReader& json) {
-    if (json.peek() != JsonReader::Type::array) return false;
-    json.begin_array();
-    if (!json.next_element() || json.peek() != JsonReader::Type::object) return false;
-    json.begin_object();
+    if (!begin_list_of_objects(json)) return false;
     while (json.next_member()) {
       if (json.key() == "data" || json.key() == "predictions") return true;
       if (json.key() == "bbox" || json.key() == "category_id") return false;

@@ -370,9 +370,7 @@ bool is_fiftyone_file(const std::string& path) {
     while (json.next_member()) {
       if (is_coco_list(json)) return false;
       if (json.key() == "samples" && json.peek() == JsonReader::Type::array) {
-        json.begin_array();
-        if (!json.next_element() || json.peek() != JsonReader::Type::object) return false;
-        json.begin_object();
+        if (!begin_list_of_objects(json)) return false;
         while (json.next_member()) {
           if (json.key() == "filepath") return true;
           json.skip();

@@ -582,10 +582,7 @@ bool has_results(JsonReader& json) {
 
 bool looks_like_label_studio(const std::string& path) {
   return probe_json(path, [](JsonReader& json) {
-    if (json.peek() != JsonReader::Type::array) return false;
-    json.begin_array();
-    if (!json.next_element() || json.peek() != JsonReader::Type::object) return false;
-    json.begin_object();
+    if (!begin_list_of_objects(json)) return false;
     while (json.next_member()) {
       if (json.key() == "data" || json.key() == "completions" || json.key() == "annotation_id") return true;
       if (json.key() == "annotations") {

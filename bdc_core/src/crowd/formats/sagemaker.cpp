@@ -538,9 +538,7 @@ bool looks_like_sagemaker(const std::string& path) {
   if (is_folder(path)) return !crowd_files(path).empty();
   return probe_json(path, [](JsonReader& json) {
     if (json.peek() == JsonReader::Type::array) {
-      json.begin_array();
-      if (!json.next_element() || json.peek() != JsonReader::Type::object) return false;
-      json.begin_object();
+      if (!begin_list_of_objects(json)) return false;
       while (json.next_member()) {
         if (json.key() == "datasetObjectId") return true;
         json.skip();
