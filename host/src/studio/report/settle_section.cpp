@@ -20,6 +20,7 @@ constexpr double kLeastGain = 1e-6;
 constexpr double kRoom = 0.6;    ///< shown around a place, in its own sizes
 constexpr double kDrawn = 0.3;   ///< IoU from which a box counts as drawn for a place
 constexpr double kOthers = 0.3;  ///< other objects less probable than this are not drawn
+constexpr double kFar = 0.1;     ///< IoU below which a box is drawn pale, as it is hardly about the place
 constexpr std::size_t kMostBoxes = 60;
 
 Json numbers(const Box& b) {
@@ -60,7 +61,8 @@ Json place_of(const ReportData& data, const MethodLabels& method, const RankedPl
                             {"l", a.label},
                             {"n", title_of(crowd.annotators[static_cast<std::size_t>(a.annotator)])},
                             {"h", annotator_hue(a.annotator)},
-                            {"d", a.annotator % 6}});
+                            {"d", a.annotator % 6},
+                            {"far", iou(a.box, b) < kFar ? 1 : 0}});
   }
   std::sort(who.begin(), who.end());
   out["drawn"] = std::unique(who.begin(), who.end()) - who.begin();
@@ -104,7 +106,8 @@ std::string settle_section(const ReportData& data, const ReportSettings& setting
          isolated(chosen->name) +
          ". <code>bdc-host aggregate --decisions decisions.json</code> takes what you save as the truth about these "
          "places, and judges everybody by it.<span class=\"js\"> The thick box is what is asked about, the others are "
-         "the annotators'; paler ones are other objects of the consensus. Keys, once you have clicked into the frame: "
+         "the annotators', paler where they hardly touch it; plain pale ones are other objects of the consensus. Keys, "
+         "once you have clicked into the frame: "
          "<kbd>A</kbd> accept, <kbd>R</kbd> reject, <kbd>1</kbd> to <kbd>9</kbd> class, arrows move the box (with "
          "Shift "
          "its lower right corner, with Alt ten pixels), <kbd>D</kbd> draw another object, <kbd>N</kbd> and "

@@ -200,7 +200,7 @@
       svg.append(shape('image', {x: a, y: b, width: w, height: h, preserveAspectRatio: 'none', href: 'data:image/jpeg;base64,' + place.picture}));
     }
     for (const box of place.others) svg.append(rectangle(box.b, {class: 'c', 'stroke-opacity': .45}, 'other object: ' + className(box.l)));
-    for (const box of place.boxes) svg.append(rectangle(box.b, {class: 'a d' + box.d, style: '--h:' + box.h}, box.n + ': ' + className(box.l)));
+    for (const box of place.boxes) svg.append(rectangle(box.b, {class: 'a d' + box.d, style: '--h:' + box.h, 'stroke-opacity': box.far ? .35 : 1}, box.n + ': ' + className(box.l)));
     for (const d of state.drawn) {
       if (places[d.place].id === place.id && places[d.place].file === place.file) svg.append(rectangle(d.box, {class: 'settled'}, 'drawn: ' + className(d.label)));
     }
