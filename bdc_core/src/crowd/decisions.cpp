@@ -113,8 +113,7 @@ Entry read_entry(JsonReader& json, const CrowdData& crowd, const Names& names) {
   return out;
 }
 
-std::vector<Entry> read_file(const std::string& file, const CrowdData& crowd, const Names& names) {
-  std::ifstream in = open_input(file);
+std::vector<Entry> read_entries(std::istream& in, const std::string& file, const CrowdData& crowd, const Names& names) {
   JsonReader json(in, file);
   std::vector<Entry> out;
   std::string format;
@@ -192,34 +191,49 @@ void add_file(std::vector<Entry> more, const CrowdData& crowd, std::vector<Entry
   }
 }
 
-}  // namespace
-
-Decisions read_decisions(const std::vector<std::string>& files, const CrowdData& crowd) {
-  const Names names = names_of(crowd);
-  Decisions out;
-  std::vector<Entry> all;
-  for (const std::string& file : files) {
-    std::vector<Entry> more = read_file(file, crowd, names);
-    // Of one person the last word about a place counts.
-    std::vector<Entry> last;
-    for (Entry& entry : more) {
-      const auto same = std::find_if(last.begin(), last.end(), [&](const Entry& e) {
-        return e.decision.image == entry.decision.image && e.decision.at() == entry.decision.at();
-      });
-      if (same != last.end()) {
-        *same = std::move(entry);
-      } else {
-        last.push_back(std::move(entry));
-      }
+/// Of one person the last word about a place counts.
+std::vector<Entry> last_words(std::vector<Entry> entries) {
+  std::vector<Entry> out;
+  std::map<std::array<double, 5>, std::size_t> known;
+  for (Entry& entry : entries) {
+    const Box& at = entry.decision.at();
+    const auto [place, fresh] = known.emplace(
+        std::array<double, 5>{static_cast<double>(entry.decision.image), at.x1, at.y1, at.x2, at.y2}, out.size());
+    if (fresh) {
+      out.push_back(std::move(entry));
+    } else {
+      out[place->second] = std::move(entry);
     }
-    add_file(std::move(last), crowd, all, out.contradictions);
   }
+  return out;
+}
+
+Decisions decisions_of(std::vector<Entry> all, std::vector<std::string> contradictions) {
+  Decisions out;
+  out.contradictions = std::move(contradictions);
   for (Entry& entry : all) {
     if (!entry.dropped) out.list.push_back(entry.decision);
   }
   std::stable_sort(out.list.begin(), out.list.end(),
                    [](const Decision& a, const Decision& b) { return a.image < b.image; });
   return out;
+}
+
+}  // namespace
+
+Decisions read_decisions(const std::vector<std::string>& files, const CrowdData& crowd) {
+  const Names names = names_of(crowd);
+  std::vector<Entry> all;
+  std::vector<std::string> contradictions;
+  for (const std::string& file : files) {
+    std::ifstream in = open_input(file);
+    add_file(last_words(read_entries(in, file, crowd, names)), crowd, all, contradictions);
+  }
+  return decisions_of(std::move(all), std::move(contradictions));
+}
+
+Decisions read_decisions(std::istream& in, const std::string& name, const CrowdData& crowd) {
+  return decisions_of(last_words(read_entries(in, name, crowd, names_of(crowd))), {});
 }
 
 }  // namespace bdc

@@ -61,7 +61,7 @@ Finder annotators_of(const CrowdData& crowd) {
 /// A CSV with a heading of known columns.
 class Sheet {
  public:
-  Sheet(const std::string& file, const std::vector<std::string>& known) : in_(open_input(file)), csv_(in_, file) {
+  Sheet(std::istream& in, const std::string& file, const std::vector<std::string>& known) : csv_(in, file) {
     csv_.detect_separator();
     if (!csv_.next_row()) csv_.fail("expected a heading with " + join(known) + ", found an empty file");
     for (const std::string& field : csv_.fields()) {
@@ -89,7 +89,6 @@ class Sheet {
   [[nodiscard]] const CsvReader& csv() const { return csv_; }
 
  private:
-  std::ifstream in_;
   CsvReader csv_;
   std::map<std::string, std::size_t> column_;
 };
@@ -97,8 +96,13 @@ class Sheet {
 }  // namespace
 
 std::size_t read_look_costs(const std::string& file, const CrowdData& crowd, LookTerms& terms) {
+  std::ifstream in = open_input(file);
+  return read_look_costs(in, file, crowd, terms);
+}
+
+std::size_t read_look_costs(std::istream& in, const std::string& name, const CrowdData& crowd, LookTerms& terms) {
   const Finder people = annotators_of(crowd);
-  Sheet sheet(file, {"annotator", "cost", "looks"});
+  Sheet sheet(in, name, {"annotator", "cost", "looks"});
   sheet.need("annotator");
   if (!sheet.has("cost") && !sheet.has("looks")) sheet.csv().fail("expected a column cost or looks, found neither");
   const std::size_t K = crowd.annotators.size();
@@ -130,10 +134,15 @@ std::size_t read_look_costs(const std::string& file, const CrowdData& crowd, Loo
 }
 
 std::size_t read_exclusions(const std::string& file, const CrowdData& crowd, LookTerms& terms) {
+  std::ifstream in = open_input(file);
+  return read_exclusions(in, file, crowd, terms);
+}
+
+std::size_t read_exclusions(std::istream& in, const std::string& name, const CrowdData& crowd, LookTerms& terms) {
   const Finder people = annotators_of(crowd);
   Finder images("image");
   for (const ImageRecord& image : crowd.images) images.add(image.id.text, image.file);
-  Sheet sheet(file, {"annotator", "image"});
+  Sheet sheet(in, name, {"annotator", "image"});
   sheet.need("annotator");
   sheet.need("image");
   std::size_t rows = 0;

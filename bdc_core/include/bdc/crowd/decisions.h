@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,5 +34,7 @@ struct Decisions {
 /// is the mean; otherwise neither counts, and a contradiction names both. Throws DataError, with the file and what is
 /// wrong, for anything else.
 [[nodiscard]] Decisions read_decisions(const std::vector<std::string>& files, const CrowdData& crowd);
+/// One file from a stream; `name` is its name in messages.
+[[nodiscard]] Decisions read_decisions(std::istream& in, const std::string& name, const CrowdData& crowd);
 
 }  // namespace bdc
