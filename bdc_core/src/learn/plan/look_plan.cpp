@@ -17,10 +17,10 @@ namespace bdc {
 namespace {
 
 /// Places looked at with the eyes of every annotator, at most; beyond, an image is tried with fewer people.
-constexpr double kMostTrials = 3e7;
+constexpr double kMostTrials = 3e6;
 constexpr std::size_t kFewestPeople = 8, kSampleImages = 256, kImagesPerChunk = 64;
 /// Places that are as good as settled are passed over.
-constexpr double kLeastGain = 1e-6;
+constexpr double kLeastGain = 1e-6, kLeastExistence = 1e-3;
 constexpr std::size_t kKeptOptions = 16;  ///< people that are remembered by image
 
 /// Probability that somebody draws a box at a doubtful place where nothing is: their inventions fall on the doubtful
@@ -147,8 +147,9 @@ class Planner {
     PlannedImage out;
     out.unseen = plan_.unseen[i];
     for (std::size_t n = targets_.begin[i]; n < targets_.begin[i + 1]; ++n) {
-      out.doubtful += 1 - existence_of(targets_, n);
-      out.places.emplace_back(targets_, n);
+      const double exists = existence_of(targets_, n);
+      out.doubtful += 1 - exists;
+      if (exists >= kLeastExistence) out.places.emplace_back(targets_, n);
     }
     for (std::size_t a = crowd_.assignment_begin[i]; a < crowd_.assignment_begin[i + 1]; ++a) {
       out.looked.push_back(crowd_.assignments[a].annotator);
