@@ -5,21 +5,24 @@
 #include "bdc/base/parallel.h"
 #include "bdc/base/special_functions.h"
 #include "learn/bdc/absence_aware/gamma_sums.h"
+#include "learn/bdc/absence_aware/line_search.h"
 #include "learn/bdc/absence_aware/log_digamma.h"
 #include "learn/bdc/absence_aware/source_update.h"
 
 // A source's confusion row of true class j has the Dirichlet prior
-//   right_k on class j,  wrong_k * share_jl on class l,
-// so how good a source is (right_k, wrong_k) is learnt over all its rows, and which classes are alike (share) over the
-// whole crowd. ln right_k has the density of a Gamma(2, 2 / right_strength) variable on the log scale, wrong_k likewise
-// (on the log scale, since otherwise the prior could rise without limit by shrinking all strengths together); every row
-// of shares ~ Dirichlet(2, ..., 2). Shares lie by given class: share[l * J + j]. A row's entries for which nobody has a
-// count are all equal, its floor, and so are what follows from them.
+//   right_k * ease_j on class j,  wrong_k * share_jl on class l,
+// so how good a source is (right_k, wrong_k) is learnt over all its rows, and which classes are hard (ease) and alike
+// (share) over the whole crowd. ln right_k has the density of a Gamma(2, 2 / right_strength) variable on the log scale,
+// wrong_k likewise (on the log scale, since otherwise the prior could rise without limit by shrinking all strengths
+// together). ln ease_j has that of a Gamma(shape, shape) variable, and the shape, which says how much classes differ,
+// an exponential one; every row of shares ~ Dirichlet(2, ..., 2). Shares lie by given class: share[l * J + j]. A row's
+// entries for which nobody has a count are all equal, its floor, and so are what follows from them.
 namespace bdc::absence_aware {
 namespace {
 
 constexpr double kStrengthShape = 2;
-constexpr double kSmallestStrength = 1e-3, kLargestStrength = 1e4;
+constexpr double kSmallestStrength = 1e-3, kLargestStrength = 1e4, kLeastEase = 0.05, kMostEase = 20;
+constexpr double kLeastEaseShape = 2, kMostEaseShape = 200, kEaseShapeRate = 0.05;
 /// wrong_k is at least this times J - 1. The expected logarithm of a Dirichlet share of small weight w is about -1/w:
 /// with many classes and few boxes, one wrong label would weigh more than any agreement of boxes.
 constexpr double kLeastWrongPerClass = 0.25;
@@ -46,15 +49,19 @@ struct ColumnsByLabel {
 /// In the place of a share's cell: the count is one of right labels.
 constexpr std::uint32_t kRight = 0xffffffffU;
 
-/// The shares with their logarithms. Every pair of classes with a count has a cell of its own.
+/// The crowd's part of the prior, with logarithms. Every pair of classes with a count has a cell of its own.
 struct Shares {
   std::size_t J;
   WrongShares& own;
+  std::vector<double>& ease;
   std::vector<double> log_share, log_floor;
   std::vector<std::uint32_t> at;  ///< per count: its cell among the shares, or kRight
 
   Shares(const ConfusionCells& counts, const ColumnsByLabel& by_label, AbsenceAwareBeliefs& beliefs)
-      : J(beliefs.classes), own(beliefs.priors.wrong_share), at(counts.count.size(), kRight) {
+      : J(beliefs.classes),
+        own(beliefs.priors.wrong_share),
+        ease(beliefs.priors.ease),
+        at(counts.count.size(), kRight) {
     add_cells(counts, by_label);
     log_floor.resize(J);
     for (std::size_t j = 0; j < J; ++j) log_floor[j] = std::log(own.floor[j]);
@@ -149,46 +156,113 @@ class SourceCounts {
  public:
   SourceCounts(const Counts& all, std::size_t k)
       : all_(all),
+        true_class_(all.cells.true_class.data() + all.first(k)),
         count_(all.cells.count.data() + all.first(k)),
         at_(all.shares.at.data() + all.first(k)),
         size_(all.first(k + 1) - all.first(k)),
+        total_class_(all.total_class.data() + all.total_begin[k]),
         total_(all.total.data() + all.total_begin[k]),
         totals_(all.total_begin[k + 1] - all.total_begin[k]) {
     weight_.resize(size_);
     gain_.resize(size_);
+    row_.resize(totals_);
+    row_gain_.resize(totals_);
   }
 
   /// Sums over the counts of the rises that Dirichlet-multinomial evidence is made of.
   [[nodiscard]] double rises(double right, double wrong) {
     set_weights(right, wrong);
-    return sum_of_rises(weight_.data(), 1.0, count_, size_) - sum_of_rises(nullptr, right + wrong, total_, totals_);
+    return sum_of_rises(weight_.data(), 1.0, count_, size_) - sum_of_rises(row_.data(), 1.0, total_, totals_);
   }
   struct Gains {
-    double right = 0, wrong = 0, below = 0;  ///< below: of the sum, divided by it
+    double right = 0, wrong = 0;
+    double below_right = 0, below_wrong = 0;  ///< of the rows' sums, times d sum / d strength
   };
   [[nodiscard]] Gains gains_at(double right, double wrong) {
     set_weights(right, wrong);
     gains(weight_.data(), count_, size_, gain_.data());
     Gains out;
     for (std::size_t n = 0; n < size_; ++n) (at_[n] == kRight ? out.right : out.wrong) += gain_[n];
-    out.below = sum_of_gains(nullptr, right + wrong, total_, totals_) / (right + wrong);
+    gains(row_.data(), total_, totals_, row_gain_.data());
+    for (std::size_t n = 0; n < totals_; ++n) {
+      const double below = row_gain_[n] / row_[n];
+      out.below_right += ease_of(total_class_[n]) * below;
+      out.below_wrong += below;
+    }
     return out;
+  }
+  /// Adds what a fixed-point step of the ease of classes needs, by class: gains of right counts, and of the rows' sums.
+  void add_ease_gains(double right, double wrong, double* above, double* below) {
+    set_weights(right, wrong);
+    gains(weight_.data(), count_, size_, gain_.data());
+    gains(row_.data(), total_, totals_, row_gain_.data());
+    for (std::size_t n = 0; n < size_; ++n) {
+      if (at_[n] == kRight) above[true_class_[n]] += std::max(0.0, gain_[n]);
+    }
+    for (std::size_t n = 0; n < totals_; ++n) below[total_class_[n]] += right * row_gain_[n] / row_[n];
+  }
+  /// Adds by how much the evidence would rise with another ease of classes, by class.
+  void add_ease_changes(double right, double wrong, const std::vector<double>& next, double* change) {
+    set_weights(right, wrong);
+    next_.assign(weight_.begin(), weight_.end());
+    for (std::size_t n = 0; n < size_; ++n) {
+      if (at_[n] == kRight) next_[n] = right * next[static_cast<std::size_t>(true_class_[n])];
+    }
+    rise_changes(weight_.data(), next_.data(), count_, size_, gain_.data());
+    for (std::size_t n = 0; n < size_; ++n) {
+      if (at_[n] == kRight) change[true_class_[n]] += gain_[n];
+    }
+    next_.resize(totals_);
+    for (std::size_t n = 0; n < totals_; ++n) {
+      next_[n] = right * next[static_cast<std::size_t>(total_class_[n])] + wrong;
+    }
+    rise_changes(row_.data(), next_.data(), total_, totals_, row_gain_.data());
+    for (std::size_t n = 0; n < totals_; ++n) change[total_class_[n]] -= row_gain_[n];
   }
 
  private:
   void set_weights(double right, double wrong) {
     const double* share = all_.shares.own.share.data();
-    for (std::size_t n = 0; n < size_; ++n) weight_[n] = at_[n] == kRight ? right : wrong * share[at_[n]];
+    for (std::size_t n = 0; n < size_; ++n) {
+      weight_[n] = at_[n] == kRight ? right * ease_of(true_class_[n]) : wrong * share[at_[n]];
+    }
+    for (std::size_t n = 0; n < totals_; ++n) row_[n] = right * ease_of(total_class_[n]) + wrong;
   }
+  [[nodiscard]] double ease_of(std::int32_t j) const { return all_.shares.ease[static_cast<std::size_t>(j)]; }
 
   const Counts& all_;
+  const std::int32_t* true_class_;
   const double* count_;
   const std::uint32_t* at_;
   std::size_t size_;
+  const std::int32_t* total_class_;
   const double* total_;
   std::size_t totals_;
-  std::vector<double> weight_, gain_;
+  std::vector<double> weight_, gain_, row_, row_gain_, next_;
 };
+
+double log_ease_prior(double ease, double shape) {
+  return shape * (std::log(shape * ease) - ease) - log_gamma(shape);
+}
+
+/// Whether an annotator ever gave a class: only the others' ease says how much classes differ.
+std::vector<char> given_classes(const AbsenceAwareBeliefs& beliefs) {
+  std::vector<char> given(beliefs.classes, 0);
+  const ConfusionColumns& columns = beliefs.log_confusion;
+  for (std::size_t c = 0; c < columns.begin[beliefs.annotators]; ++c) {
+    given[static_cast<std::size_t>(columns.label[c])] = 1;
+  }
+  return given;
+}
+
+double log_ease_priors(const AbsenceAwareBeliefs& beliefs, const std::vector<char>& given, double shape) {
+  double sum = -kEaseShapeRate * shape;
+  for (std::size_t j = 0; j < beliefs.classes; ++j) {
+    const double ease = beliefs.priors.ease[j];
+    sum += given[j] != 0 ? log_ease_prior(ease, shape) : kStrengthShape * (std::log(ease) - ease);
+  }
+  return sum;
+}
 
 double log_strength_prior(double strength, double typical) {
   return kStrengthShape * std::log(strength) - kStrengthShape * strength / typical - kStrengthShape * std::log(typical);
@@ -229,9 +303,9 @@ void fit_strengths(SourceCounts& counts, double least_wrong, const AbsenceAwareP
   for (int iteration = 0; iteration < steps; ++iteration) {
     const SourceCounts::Gains gain = counts.gains_at(right, wrong);
     const double log_right =
-        std::log(clamp((gain.right + k) / (gain.below + k / p.right_strength), kSmallestStrength) / right);
+        std::log(clamp((gain.right + k) / (gain.below_right + k / p.right_strength), kSmallestStrength) / right);
     const double log_wrong =
-        std::log(clamp((gain.wrong + k) / (gain.below + k / p.wrong_strength), least_wrong) / wrong);
+        std::log(clamp((gain.wrong + k) / (gain.below_wrong + k / p.wrong_strength), least_wrong) / wrong);
     bool taken = false;
     for (int attempt = iteration == 0 ? 1 : 0; attempt < 4 && !taken; ++attempt) {
       const double part = attempt == 0 ? 1.0 : 2.0 / static_cast<double>(1 << attempt);
@@ -256,6 +330,44 @@ void fit_strengths(SourceCounts& counts, double least_wrong, const AbsenceAwareP
 
 std::size_t source_chunk(std::size_t sources) {
   return 1 + sources / 64;
+}
+
+/// Refits which classes are hard for everybody; a class is changed only when its evidence does not fall.
+void fit_ease(const Counts& counts, Shares& shares, AbsenceAwareBeliefs& beliefs, int threads) {
+  const std::vector<char> given = given_classes(beliefs);
+  const std::size_t J = beliefs.classes, S = beliefs.source.size(), chunk_size = source_chunk(S);
+  /// Sums over the active sources of body(source, its counts, sums of J each), in the order of chunks.
+  const auto sums_by_class = [&](const auto& body) {
+    std::vector<double> partial((S + chunk_size - 1) / chunk_size * 2 * J, 0.0);
+    parallel_chunks(S, chunk_size, threads, [&](std::size_t begin, std::size_t end, std::size_t chunk) {
+      double* sums = partial.data() + chunk * 2 * J;
+      for (std::size_t k = begin; k < end; ++k) {
+        if (!beliefs.source[k].active) continue;
+        SourceCounts own(counts, k);
+        body(beliefs.source[k], own, sums, sums + J);
+      }
+    });
+    std::vector<double> sum(2 * J, 0.0);
+    for (std::size_t n = 0; n < partial.size(); ++n) sum[n % (2 * J)] += partial[n];
+    return sum;
+  };
+  const auto gains = sums_by_class([](const SourceBelief& b, SourceCounts& own, double* above, double* below) {
+    own.add_ease_gains(b.right_strength, b.wrong_strength, above, below);
+  });
+  const auto shape_of = [&](std::size_t j) { return given[j] != 0 ? beliefs.priors.ease_shape : kStrengthShape; };
+  std::vector<double> next(J);
+  for (std::size_t j = 0; j < J; ++j) {
+    next[j] = std::clamp((gains[j] + shape_of(j)) / (gains[J + j] + shape_of(j)), kLeastEase, kMostEase);
+  }
+  const auto change = sums_by_class([&](const SourceBelief& b, SourceCounts& own, double* sums, double*) {
+    own.add_ease_changes(b.right_strength, b.wrong_strength, next, sums);
+  });
+  for (std::size_t j = 0; j < J; ++j) {
+    const double here = log_ease_prior(shares.ease[j], shape_of(j)), there = log_ease_prior(next[j], shape_of(j));
+    if (change[j] + there - here > 0) shares.ease[j] = next[j];
+  }
+  raise(beliefs.priors.ease_shape, kLeastEaseShape, kMostEaseShape,
+        [&](double shape) { return log_ease_priors(beliefs, given, shape); });
 }
 
 /// The wrong counts of one given class, each with the cell of its share and the strength of its source.
@@ -497,6 +609,7 @@ bool fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells&
       beliefs.priors.right_strength = right / active;
       beliefs.priors.wrong_strength = wrong / active;
     }
+    fit_ease(counts, shares, beliefs, threads);
     if (beliefs.classes > 2) fit_shares(cells, by_label, shares, beliefs, threads);
   }
   return scale && scale_strengths(counts, beliefs, threads);
@@ -515,26 +628,26 @@ void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& 
   std::iota(all_classes.begin(), all_classes.end(), 0);
   parallel_chunks(S, source_chunk(S), threads, [&](std::size_t begin, std::size_t end, std::size_t) {
     DenseColumn dense_column;
-    std::vector<double> psi_sum(J), unseen(J), weight, expected;
+    std::vector<double> row(J), psi_sum(J), unseen(J), weight, expected;
     for (std::size_t k = begin; k < end; ++k) {
       SourceBelief& b = beliefs.source[k];
-      const double right = b.right_strength, wrong = J > 1 ? b.wrong_strength : 0.0, sum = right + wrong;
-      const double log_wrong = wrong > 0 ? std::log(wrong) : 0.0, psi_nothing = digamma(sum),
-                   psi_right = digamma(right);
+      const double right = b.right_strength, wrong = J > 1 ? b.wrong_strength : 0.0;
+      const double log_wrong = wrong > 0 ? std::log(wrong) : 0.0;
       double divergence = -SourceCounts(counts, k).rises(right, wrong);
-      std::fill(psi_sum.begin(), psi_sum.end(), psi_nothing);
+      for (std::size_t j = 0; j < J; ++j) row[j] = right * shares.ease[j] + wrong;
       for (std::size_t n = counts.total_begin[k]; n < counts.total_begin[k + 1]; ++n) {
-        psi_sum[static_cast<std::size_t>(counts.total_class[n])] = digamma(sum + counts.total[n]);
+        row[static_cast<std::size_t>(counts.total_class[n])] += counts.total[n];
       }
+      digammas(row.data(), J, psi_sum.data());
       const std::size_t first_column = columns.begin[k], last_column = columns.begin[k + 1];
       for (std::size_t c = first_column; !dense.empty() && c < last_column; ++c) {
+        const auto l = static_cast<std::size_t>(columns.label[c]);
         const Span<const std::int32_t> classes =
             needed == nullptr ? Span<const std::int32_t>(all_classes)
                               : Span<const std::int32_t>(needed->true_class.data() + needed->begin[c],
                                                          needed->begin[c + 1] - needed->begin[c]);
-        divergence +=
-            dense_column.set(counts, c, right, wrong, dense.data() + static_cast<std::size_t>(columns.label[c]) * J,
-                             classes, psi_sum, columns.value.data() + c * J);
+        divergence += dense_column.set(counts, c, right * shares.ease[l], wrong, dense.data() + l * J, classes, psi_sum,
+                                       columns.value.data() + c * J);
       }
       if (!dense.empty()) {
         b.confusion_divergence = divergence;
@@ -566,12 +679,13 @@ void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& 
             if (!counted) set_prior(static_cast<std::size_t>(needed->true_class[n]));
           }
         }
-        column[l] = psi_right - psi_sum[l];
+        column[l] = psi(std::log(right * shares.ease[l])) - psi_sum[l];
         const std::size_t first = cells.begin[c], count = cells.begin[c + 1] - first;
         weight.resize(count), expected.resize(count);
         for (std::size_t n = 0; n < count; ++n) {
           const bool is_right = cells.true_class[first + n] == columns.label[c];
-          weight[n] = (is_right ? right : wrong * own.share[shares.at[first + n]]) + cells.count[first + n];
+          weight[n] =
+              (is_right ? right * shares.ease[l] : wrong * own.share[shares.at[first + n]]) + cells.count[first + n];
         }
         digammas(weight.data(), count, expected.data());
         for (std::size_t n = 0; n < count; ++n) {
@@ -593,6 +707,7 @@ double log_hyperprior(const AbsenceAwareBeliefs& beliefs) {
     result += log_strength_prior(b.right_strength, beliefs.priors.right_strength) +
               log_strength_prior(b.wrong_strength, beliefs.priors.wrong_strength);
   }
+  result += log_ease_priors(beliefs, given_classes(beliefs), beliefs.priors.ease_shape);
   const WrongShares& shares = beliefs.priors.wrong_share;
   const std::size_t J = beliefs.classes;
   std::vector<double> others(J, static_cast<double>(J - 1));  // pairs without a cell

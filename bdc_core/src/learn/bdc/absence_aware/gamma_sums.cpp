@@ -130,17 +130,6 @@ BDC_WIDE double sum_of_rises(const double* weight, double factor, const double* 
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-BDC_WIDE double sum_of_gains(const double* weight, double factor, const double* n, std::size_t count) {
-  Four sum = {};
-  for_fours(
-      weight, factor, n, count, [&](const Four& x, const Four& counts) __attribute__((always_inline)) {
-        Four gain;
-        gain_of(x, counts, gain);
-        sum += gain;
-      });
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
 BDC_WIDE void gains(const double* x, const double* n, std::size_t count, double* out) {
   for (std::size_t i = 0; i < count; i += 4) {
     const std::size_t some = count - i;

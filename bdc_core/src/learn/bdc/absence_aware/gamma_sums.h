@@ -8,9 +8,8 @@
 /// to 1e-13 of x + n. A null weight stands for ones.
 namespace bdc::absence_aware {
 
-/// Sums over i of rise(factor * weight[i], n[i]) and of gain(...).
+/// Sum over i of rise(factor * weight[i], n[i]).
 [[nodiscard]] double sum_of_rises(const double* weight, double factor, const double* n, std::size_t count);
-[[nodiscard]] double sum_of_gains(const double* weight, double factor, const double* n, std::size_t count);
 
 /// out[i] = gain(x[i], n[i])
 void gains(const double* x, const double* n, std::size_t count, double* out);

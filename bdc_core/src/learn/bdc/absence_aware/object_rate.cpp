@@ -76,10 +76,6 @@ BDC_WIDE std::array<double, 2> weights_of(const std::array<double, kRoom>& omega
 
 }  // namespace
 
-const std::array<double, kObjectRates>& object_rates() {
-  return rates().value;
-}
-
 void ObjectRate::Fixed::fill() {
   const double seen = -std::expm1(all_miss);
   for (std::size_t m = 0; m < kObjectRates; ++m) constant[m] = -rates().value[m] * seen;

@@ -5,7 +5,7 @@
 #include "learn/bdc/absence_aware/image_state.h"
 
 /// How many objects an image has: Poisson(rho_i), with a rate of the image's own, which is one of kObjectRates rates
-/// g_m with probability omega_m.
+/// g_m with probability omega_m, which belongs to the image's worklist.
 ///
 /// Let M = exp(sum over those who looked of E ln(1 - recall)). With rho_i and the objects nobody drew summed out, N
 /// drawn objects weigh  W(N) = sum_m omega_m g_m^N exp(-g_m (1 - M)) / (1 - exp(-g_m (1 - M) - Lambda)),  Lambda the
@@ -68,9 +68,6 @@ class ObjectRate {
   double miss_;
   mutable Count last_;
 };
-
-/// The rates g_m.
-[[nodiscard]] const std::array<double, kObjectRates>& object_rates();
 
 /// For each worklist omega from how many images have each rate, and the share of blank images: the maximisers under
 /// weak Dirichlet priors.
