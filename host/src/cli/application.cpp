@@ -12,6 +12,7 @@
 #include "bdc/base/error.h"
 #include "bdc/base/short_message.h"
 #include "bdc/base/user_error.h"
+#include "cli/manual.h"
 #include "cli/open_engine.h"
 #include "cli/usage_fault.h"
 #include "cli/verb.h"
@@ -24,7 +25,7 @@ namespace {
 /// `bdc-host --plugin x --hook y` means `bdc-host train --plugin x --hook y`.
 std::vector<std::string> with_default_verb(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  static const std::vector<std::string> own = {"-h", "--help", "--version", "-V"};
+  static const std::vector<std::string> own = {"-h", "--help", "--version", "-V", "--manual", "--completion"};
   if (!words.empty() && !words[0].empty() && words[0][0] == '-' &&
       std::find(own.begin(), own.end(), words[0]) == own.end()) {
     words.insert(words.begin(), "train");
@@ -35,6 +36,8 @@ std::vector<std::string> with_default_verb(int argc, char** argv) {
 int parse_and_run(int argc, char** argv) {
   CLI::App app("Consensus of crowdsourced bounding boxes, and object detectors trained on it.", "bdc-host");
   app.set_version_flag("-V,--version", std::string("bdc-host ") + BDC_VERSION);
+  app.add_flag("--manual", "Print the manual page, for man: bdc-host --manual | man -l -");
+  app.add_flag("--completion", "Print the completion of bash: source <(bdc-host --completion)");
   app.footer(
       "Without a verb, `train` runs:  bdc-host --plugin minimal --set train.epochs=5\n"
       "Exit codes: 0 ok, 1 failure, 2 usage, 3 config, 4 data, 5 plugin not found, 6 ABI mismatch,\n"
@@ -50,6 +53,10 @@ int parse_and_run(int argc, char** argv) {
   if (words.empty()) {
     std::cerr << app.help();
     return static_cast<int>(ExitCode::usage);
+  }
+  if (words.size() == 1 && (words[0] == "--manual" || words[0] == "--completion")) {
+    std::cout << (words[0] == "--manual" ? manual_page(app, BDC_VERSION) : bash_completion(app));
+    return 0;
   }
   const auto refuse = [](const std::string& why) {
     std::cerr << "bdc-host: " << why << "\nRun with --help to see what is accepted.\n";

@@ -83,7 +83,7 @@ using PluginText = std::optional<std::string>;
   KEY(Number, hue, 0.0, "largest shift, as a share of the colour circle", between(0, 0.5))                             \
   KEY(Number, saturation, 0.0, "saturation changes by a factor of 1 - s .. 1 + s", between(0, 1))                      \
   KEY(Number, value, 0.0, "brightness changes by a factor of 1 - v .. 1 + v", between(0, 1))                           \
-  KEY(Number, mosaic, 0.0, "probability of four images in one; not with a crowd's labels", between(0, 1))
+  KEY(Number, mosaic, 0.0, "probability that an image becomes one of four in a mosaic", between(0, 1))
 
 #define BDC_TRAIN_KEYS(KEY)                                                                                            \
   KEY(Integer, epochs, 10, "passes over the training images", between(1, 100000))                                      \

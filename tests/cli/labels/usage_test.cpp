@@ -65,8 +65,8 @@ TEST_F(Usage, AFlagTakesNoValue) {
 
 TEST_F(Usage, WhatIsMissingIsCalledByItsName) {
   says({"validate"}, "validate: no labels given");
-  says({"eval"}, "eval: no predictions given");
-  says({"eval", "a.json"}, "eval: no truth given");
+  mentions({"eval", "a.json"}, {"eval: expected predictions and the truth, or predictions and --crowd LABELS"});
+  says({"plan", "w.json"}, "plan: no --budget given");
   says({"predict"}, "predict: no run given");
   says({"compare"}, "compare: no runs given");
   says({"experiment"}, "experiment: no grid given");

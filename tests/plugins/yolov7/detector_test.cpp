@@ -2,6 +2,7 @@
 // networks.
 #include "yolov7/detector.h"
 
+#include "engine/mixed_precision.h"
 #include "support/detector_laws.h"
 #include "yolov7/decode.h"
 
@@ -100,6 +101,27 @@ TEST(Yolov7Assignment, TurningTheImageOnItsSideTurnsTheAssignment) {
                              key(there.cell.select(1, 1), there.cell.select(1, 0), b[l].target)));
   }
   EXPECT_GT(total, 1);
+}
+
+TEST(Yolov7Assignment, IsTheSameUnderAutocast) {
+  constexpr std::int64_t kMany = 20;
+  Detector detector = build({{"width", 1.0}}, kMany);
+  const auto activations = detector.forward(picture(4, 128, 128));
+  const auto& heads = static_cast<const Heads&>(*activations);
+  Targets t = some_targets(80, 4, 128, 128);
+  const Tensor probs = torch::rand({80, kMany}).softmax(1);
+  const auto assigned = [&] {
+    return assign_optimal_transport(heads, t.boxes, t.image_index, fit_of_probs(probs), t.boxes);
+  };
+  const auto expected = assigned();
+  const bdc::host::HalfPrecision half(torch::kCPU, true);
+  ASSERT_EQ(torch::mm(probs, probs.t()).scalar_type(), torch::kBFloat16) << "autocast is on";
+  const auto pairs = assigned();
+  for (std::size_t l = 0; l < 3; ++l) {
+    EXPECT_GT(expected[l].row.size(0), 0);
+    EXPECT_TRUE(torch::equal(pairs[l].row, expected[l].row)) << "level " << l;
+    EXPECT_TRUE(torch::equal(pairs[l].target, expected[l].target)) << "level " << l;
+  }
 }
 
 TEST(Yolov7Decode, KeepsTheBestAndStaysWithinItsLimits) {

@@ -26,8 +26,10 @@ class CandidateModel {
   CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state);
 
   /// Box posterior from scratch (a plain precision-weighted mean, then `steps` reweightings) and the bound.
-  /// Uses and fills all of `c` but existence and class_probs; c.members must not be empty.
-  void solve(Candidate& c);
+  /// Uses and fills all of `c`, existence and class_probs when `outputs`; c.members must not be empty.
+  void solve(Candidate& c, bool outputs = false);
+  /// The bound of item n as a candidate of its own.
+  [[nodiscard]] double bound_alone(std::int32_t n);
   /// Raises the bound: `steps` coordinate updates of the box posterior from where it stands. Fills all of `c`.
   void refine(Candidate& c, int steps);
   /// Fills c.bound and c.real for the box posterior as it stands; existence and class_probs as well when `outputs`.
@@ -54,8 +56,13 @@ class CandidateModel {
     double edges;           ///< place if real: what does not depend on the object
     double place;           ///< place if spurious
   };
+  void fetch_terms(std::size_t n) const;
   void add_item_terms(const Item& item);
+  /// Mean of exp(weight x the class terms of item n) under the candidate's class probabilities.
+  [[nodiscard]] double expected_class(const Candidate& c, std::int32_t n, double weight) const;
   void set_voices(Candidate& c) const;
+  /// Sum of the members' class terms, by classes of the candidate's set, in log_class_sum_.
+  void sum_log_classes(const Candidate& c, const ClassSet& classes);
   [[nodiscard]] Members members_of(const Candidate& c) const;
 
   const AbsenceAwareBeliefs& beliefs_;
