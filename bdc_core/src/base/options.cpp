@@ -111,7 +111,7 @@ std::string why_refused(const OptionSpec& spec, const OptionValue& given) {
   return std::isfinite(value) && in_range(spec, value) ? "" : refusal;
 }
 
-std::string why_refused(const OptionSpec& spec, const std::string& text) {
+std::string why_text_refused(const OptionSpec& spec, const std::string& text) {
   return why_refused(spec, typed(spec, text));
 }
 

@@ -21,7 +21,7 @@ void limit(CLI::Option& option, const OptionSpec& spec) {
   const bool is_whole = std::holds_alternative<std::int64_t>(spec.default_value);
   option.check([=](const std::string& text) {
     if (is_whole && parse_real(text) && !parse_integer(text)) return why_refused(spec, OptionValue(text));  // 1e2
-    return why_refused(spec, text);
+    return why_text_refused(spec, text);
   });
 }
 
@@ -69,7 +69,7 @@ Option& Option::check(ValueCheck check) {
 
 Option& Option::one_of(std::vector<std::string> choices) {
   option_->check([spec = string_option("", "", "", std::move(choices))](const std::string& text) {
-    return why_refused(spec, text);
+    return why_text_refused(spec, text);
   });
   return *this;
 }

@@ -54,7 +54,7 @@ std::string JsonSection::text(const char* key, const std::string& otherwise) {
 std::string JsonSection::choice(const char* key, const std::string& otherwise, const std::vector<std::string>& words) {
   const std::string word = text(key, otherwise);
   if (std::find(words.begin(), words.end(), word) == words.end()) {
-    config_error(at(key), why_refused(string_option("", "", "", words), word));
+    config_error(at(key), why_text_refused(string_option("", "", "", words), word));
   }
   return word;
 }

@@ -58,11 +58,11 @@ TEST(Options, RangesAreWrittenOutAndAnEmptyChoiceIsShown) {
   EXPECT_EQ(expected_value(int_option("n", 1, "", 1, 1e6)), "a whole number from 1 to 1000000");
   EXPECT_EQ(range_text(number_option("x", 1, "", 0, 1e6)), "0 .. 1000000");
   const OptionSpec split = string_option("split", "", "", {"", "train", "val"});
-  EXPECT_EQ(why_refused(split, "foo"), "expected one of \"\", train, val, found the string \"foo\"");
+  EXPECT_EQ(why_text_refused(split, "foo"), "expected one of \"\", train, val, found the string \"foo\"");
   EXPECT_EQ(range_text(split), "\"\" | train | val");
-  EXPECT_EQ(why_refused(string_option("kind", "", "", {"alpha", "beta", "gamma", "delta"}), "bta"),
+  EXPECT_EQ(why_text_refused(string_option("kind", "", "", {"alpha", "beta", "gamma", "delta"}), "bta"),
             "expected one of alpha, beta, gamma, delta, found the string \"bta\"; did you mean 'beta'?");
-  EXPECT_EQ(why_refused(int_option("n", 1, "", 1, 3), "2"), "");
+  EXPECT_EQ(why_text_refused(int_option("n", 1, "", 1, 3), "2"), "");
 }
 
 TEST(Options, ThePlaceOfAnOptionOnTheCommandLineIsItsFlag) {

@@ -96,7 +96,7 @@ class Options {
 /// "expected a whole number from 4 to 256, found the number 1"; "" for a value that is right.
 [[nodiscard]] std::string why_refused(const OptionSpec& spec, const OptionValue& given);
 /// The same of a value as text.
-[[nodiscard]] std::string why_refused(const OptionSpec& spec, const std::string& text);
+[[nodiscard]] std::string why_text_refused(const OptionSpec& spec, const std::string& text);
 /// The place of an option in messages: "train.json: plugin.options.width", "--option width".
 [[nodiscard]] std::string place_in(const std::string& where, const std::string& name);
 /// "4 .. 256", ">= 0", "a | b", or "" when anything of the type is allowed.
