@@ -10,6 +10,7 @@
 #include "base/zip_folder.h"
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
+#include "bdc/base/nearest.h"
 #include "bdc/base/text.h"
 #include "bdc/crowd/crowd_io.h"
 #include "crowd/annotator_names.h"
@@ -56,15 +57,12 @@ const std::vector<CrowdFormat>& all_crowd_formats() {
 
 const CrowdFormat& crowd_format(const std::string& name) {
   const auto& table = all_crowd_formats();
-  std::string known;
-  const CrowdFormat* nearest = &table.front();
+  std::vector<std::string> known;
   for (const CrowdFormat& format : table) {
     if (name == format.name) return format;
-    if (edit_distance(name, format.name) < edit_distance(name, nearest->name)) nearest = &format;
-    known += (known.empty() ? "" : ", ") + std::string(format.name);
+    known.emplace_back(format.name);
   }
-  throw DataError("unknown format " + in_quotes(name) + "; did you mean " + in_quotes(nearest->name) +
-                  "? Known: " + known);
+  throw DataError("no format is called '" + printable(name) + "'" + did_you_mean(name, known));
 }
 
 std::vector<CrowdFormatInfo> crowd_formats() {
