@@ -267,7 +267,7 @@ std::int32_t CrowdBuilder::named_class(const RecordId& id, std::string_view name
   const std::int32_t number = mention_class(id, name, where);
   const Mention& mention = classes_.mentions[static_cast<std::size_t>(number)];
   const ClassRecord& record = classes_.records[static_cast<std::size_t>(mention.record)];
-  if (record.name != name) {
+  if (!same_name(record.name, name)) {
     problems_.report(ProblemKind::conflicting_records, [&] {
       return text(where) + ": class " + id.shown() + " is named " + in_quotes(name) + " here and " +
              in_quotes(record.name) + " before";
