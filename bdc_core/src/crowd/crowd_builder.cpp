@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/composed.h"
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
 #include "crowd/box_limits.h"
@@ -59,6 +60,12 @@ const char* expectation(ProblemKind kind) {
     default:
       return "expected a box with width and height above 0, found the empty box ";
   }
+}
+
+/// Names are the same however Unicode writes their accents.
+bool same_name(std::string_view a, std::string_view b) {
+  return a == b ||
+         ((may_be_decomposed(a) || may_be_decomposed(b)) && composed(std::string(a)) == composed(std::string(b)));
 }
 
 }  // namespace
@@ -153,7 +160,7 @@ void CrowdBuilder::define_image(const RecordId& id, std::string_view file, std::
       images_.records[static_cast<std::size_t>(images_.mentions[static_cast<std::size_t>(number)].record)];
   if (is_new || record.file.empty()) {
     record.file = file;
-  } else if (!file.empty() && record.file != file) {
+  } else if (!file.empty() && !same_name(record.file, file)) {
     problems_.report(ProblemKind::conflicting_records, [&] {
       return text(where) + ": image " + id.shown() + " is the file " + in_quotes(file) + " here and " +
              in_quotes(record.file) + " before; the same id must mean the same image in all files";
@@ -211,7 +218,7 @@ void CrowdBuilder::define_class(const RecordId& id, std::string_view name, const
       classes_.records[static_cast<std::size_t>(classes_.mentions[static_cast<std::size_t>(number)].record)];
   if (is_new) {
     record.name = name;
-  } else if (record.name != name) {
+  } else if (!same_name(record.name, name)) {
     problems_.report(ProblemKind::conflicting_records, [&] {
       return text(where) + ": class " + id.shown() + " is named " + in_quotes(name) + " here and " +
              in_quotes(record.name) + " before; the same id must mean the same class in all files";
@@ -226,7 +233,7 @@ void CrowdBuilder::define_annotator(const RecordId& id, std::string_view name, c
   AnnotatorRecord& record = annotators_.records[static_cast<std::size_t>(index)];
   if (record.name.empty()) {
     record.name = name;
-  } else if (!name.empty() && record.name != name) {
+  } else if (!name.empty() && !same_name(record.name, name)) {
     problems_.report(ProblemKind::conflicting_records, [&] {
       return text(where) + ": annotator " + id.shown() + " is named " + in_quotes(name) + " here and " +
              in_quotes(record.name) + " before; the same id must mean the same person in all files";
@@ -260,7 +267,7 @@ std::int32_t CrowdBuilder::named_class(const RecordId& id, std::string_view name
   const std::int32_t number = mention_class(id, name, where);
   const Mention& mention = classes_.mentions[static_cast<std::size_t>(number)];
   const ClassRecord& record = classes_.records[static_cast<std::size_t>(mention.record)];
-  if (record.name != name) {
+  if (!same_name(record.name, name)) {
     problems_.report(ProblemKind::conflicting_records, [&] {
       return text(where) + ": class " + id.shown() + " is named " + in_quotes(name) + " here and " +
              in_quotes(record.name) + " before";
