@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,10 @@ struct ReadContext {
   [[nodiscard]] Box upright(const Box& box, double degrees, const RecordPlace& place) {
     return upright(box, (box.x1 + box.x2) / 2, (box.y1 + box.y2) / 2, degrees, place);
   }
+  /// Files of the data that were read, or left out on purpose, which was said.
+  std::unordered_set<std::string> accounted;
+  /// Of tables: whether --columns unit=... can say what numbers are, and whether it did, or they were shares anyway.
+  bool relative_option = false, numbers_are_pixels = false;
   std::size_t shapes_taken = 0, shapes_left = 0;
   std::vector<std::string> named_after_folders;  ///< of the sources' annotators, whether they are used or not
   /// The data below a place are divided into these splits; those without one are empty. Throws DataError when
@@ -86,6 +91,12 @@ struct ReadContext {
 
  private:
   std::optional<std::vector<std::string>> source_annotators_;
+};
+
+/// The reading options that say something to a format; the others are refused.
+struct OptionsTaken {
+  bool columns = false, class_names = false, one_based = false, annotator_key = false;
+  bool assignee = false, from_key = false;  ///< values of annotator_from
 };
 
 /// One format of crowd data. A new format is a file in formats/ and a line of the table in formats.cpp.
@@ -104,7 +115,7 @@ struct CrowdFormat {
   void (*write)(const CrowdData& data, const std::string& path, WriteReport& report);
   /// Every file numbers its images, or its classes, on its own: those of several files are tied by name.
   bool own_image_ids = false, own_class_ids = false;
-  bool takes_columns = false;  ///< options.columns says something to it
+  OptionsTaken takes = {};
 };
 
 /// All formats; detection asks in this order.

@@ -203,6 +203,8 @@ void parse_csv(std::istream& in, const std::string& name, ReadContext& context) 
   if (!csv.next_row()) csv.fail("expected a heading with the columns' titles, found an empty file");
   const Heading heading(csv, context.options.columns);
   heading.require_complete();
+  context.relative_option = true;
+  context.numbers_are_pixels = heading.unit_given() || heading.relative();
   if (const std::string person = heading.person_column(); !person.empty()) {
     context.note(name + ": the column " + in_quotes(person) +
                  " may say who drew; it is not used. If it does, add --columns annotator=" + printable(person));
@@ -321,10 +323,12 @@ bool looks_like_csv(const std::string& path) {
 }  // namespace
 
 CrowdFormat csv_table_format() {
-  return {"csv",          "a table of boxes with a heading; columns by common titles or --columns",
-          looks_like_csv, parse_csv,
-          read_csv,       number_classes,
-          nullptr,        true};
+  CrowdFormat row = {"csv",          "a table of boxes with a heading; columns by common titles or --columns",
+                     looks_like_csv, parse_csv,
+                     read_csv,       number_classes,
+                     nullptr,        true};
+  row.takes.columns = row.takes.class_names = true;
+  return row;
 }
 
 }  // namespace bdc

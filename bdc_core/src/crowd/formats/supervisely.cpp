@@ -266,6 +266,7 @@ void read_supervisely(const std::string& path, ReadContext& context) {
   for (std::string& file : files_below(path, {".json"})) {
     if (is_supervisely_file(file)) found.push_back(std::move(file));
   }
+  context.accounted.insert(found.begin(), found.end());
   const std::vector<std::string> splits = splits_below(path, found);  // data sets of a project
   context.saw_splits(path, splits);
   std::map<std::string, std::vector<std::string>> projects;

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "crowd/format.h"
+
+// What is checked of any format's labels: the options before they are read, and whether what was read can be meant.
+namespace bdc {
+
+/// Throws DataError for an option that says nothing to the format, so that nobody believes it was heeded.
+void require_used_options(const CrowdFormat& format, const ReadOptions& options, const std::string& path);
+
+/// Throws DataError when options.annotator names none of those who drew, because the labels name them.
+void require_named_annotator(const ReadContext& context, const CrowdData& data);
+
+/// Reports boxes that nearly all lie within the first pixel: shares of the image's size that were taken for pixels.
+void require_pixels(ReadContext& context, const CrowdData& data);
+
+/// Notes annotators that are called like what is no annotator's work (gt, consensus).
+void tell_doubtful_names(ReadContext& context, const CrowdData& data);
+
+/// A name without what people write in several ways: case and blanks.
+[[nodiscard]] std::string plain_spelling(const std::string& name);
+
+}  // namespace bdc
