@@ -1,6 +1,7 @@
 #include "crowd/reading_checks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "bdc/base/error.h"
@@ -66,9 +67,12 @@ void require_pixels(ReadContext& context, const CrowdData& data) {
   const auto look = [&](const Box& box, std::int32_t image) {
     const ImageRecord& record = data.images[static_cast<std::size_t>(image)];
     if (record.width > 0 && std::min(record.width, record.height) <= 4) return;
-    ++boxes;
     const bool within = box.x1 > -0.5 && box.y1 > -0.5 && box.x2 <= 1.5 && box.y2 <= 1.5;
-    small += within && box.width() <= 1.1 && box.height() <= 1.1 ? 1 : 0;
+    const auto is_whole = [](double x) { return x == std::floor(x); };
+    // The whole image as a share, or a single pixel.
+    if (within && is_whole(box.x1) && is_whole(box.y1) && is_whole(box.x2) && is_whole(box.y2)) return;
+    ++boxes;
+    small += within ? 1 : 0;
   };
   for (const Annotation& a : data.annotations) look(a.box, a.image);
   for (const TruthBox& t : data.truth) look(t.box, t.image);

@@ -143,6 +143,16 @@ TEST(FoldersOfPictures, PicturesBesideTheLabelsTellFoldersOfImagesFromCopiesOfAn
   EXPECT_EQ(different.data.images.size(), 2U);
 }
 
+TEST(FoldersOfPictures, SuperviselyFoldersWithoutAProjectThatLabelTheSamePicturesAreRefused) {
+  const TemporaryFolder folder;
+  const std::string file = R"({"size": {"width": 9, "height": 9}, "objects": []})";
+  for (const char* who : {"ann", "bob"}) folder.write("set/" + std::string(who) + "/ann/1.jpg.json", file);
+  const std::string error = error_of([&] { (void)read({folder / "set"}); });
+  EXPECT_NE(error.find("expected a meta.json in each annotator's project"), std::string::npos) << error;
+  for (const char* who : {"ann", "bob"}) folder.write("set/" + std::string(who) + "/meta.json", R"({"classes": []})");
+  EXPECT_EQ(annotators_of(read({folder / "set"}).data), (Names{"ann", "bob"}));
+}
+
 TEST(FoldersOfPictures, ImagesBesideTheAnnotatorsFoldersServeThemAll) {
   const TemporaryFolder folder;
   for (const char* set : {"plain", "named"}) {

@@ -86,6 +86,7 @@ TEST(ReadingChecks, BoxesWithinTheFirstPixelAreSharesAndNoPixels) {
   EXPECT_EQ(read({folder / "all.csv"}, pixels).data.annotations.size(), 13U);
   EXPECT_EQ(read({folder.write("one.json", coco(shares + "," + box("5, 5, 30, 30")))}).data.annotations.size(), 3U)
       << "a third of them are no shares";
+  EXPECT_EQ(read({folder.write("pixel.json", coco(box("0, 0, 1, 1")))}).data.annotations.size(), 1U) << "one pixel";
 }
 
 TEST(ReadingChecks, AFileCutOffInAMembersNameIsNamedWithoutIt) {
