@@ -61,7 +61,7 @@ void tell_doubtful_names(ReadContext& context, const CrowdData& data) {
                "; if these are true boxes or a consensus, leave them out here (true boxes go into --truth)");
 }
 
-void require_pixels(ReadContext& context, const CrowdData& data) {
+void require_pixels(const ReadContext& context, const CrowdData& data) {
   if (context.numbers_are_pixels) return;
   std::size_t boxes = 0, small = 0;
   const auto look = [&](const Box& box, std::int32_t image) {
@@ -77,12 +77,11 @@ void require_pixels(ReadContext& context, const CrowdData& data) {
   for (const Annotation& a : data.annotations) look(a.box, a.image);
   for (const TruthBox& t : data.truth) look(t.box, t.image);
   if (small == 0 || small * 10 < boxes * 9) return;
-  context.builder.problems().report(ProblemKind::bad_record, [&] {
-    return context.paths.front() + ": expected boxes in pixels, found " + std::to_string(small) + " of " +
-           counted(boxes, "box", "boxes") +
-           " within the first pixel; these seem to be shares of the image's size. Multiply them by it" +
-           (context.relative_option ? ", or say --columns unit=relative (or unit=pixels, if they are pixels)" : "");
-  });
+  throw DataError(
+      context.paths.front() + ": expected boxes in pixels, found " + std::to_string(small) + " of " +
+      counted(boxes, "box", "boxes") +
+      " within the first pixel; these seem to be shares of the image's size. Multiply them by it" +
+      (context.relative_option ? ", or say --columns unit=relative (or unit=pixels, if they are pixels)" : ""));
 }
 
 std::string plain_spelling(const std::string& name) {
