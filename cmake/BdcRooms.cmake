@@ -43,7 +43,9 @@ function(bdc_add_room room)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
     list(APPEND sources ${found})
   endforeach()
-  list(FILTER sources EXCLUDE REGEX "/(main|plugin|export)\\.cpp$")  # where a program starts, what a library exports
+  # Where the program starts, what the engine exports, what a detector's library exports.
+  list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/host/src/cli/main.cpp ${PROJECT_SOURCE_DIR}/host/src/library/export.cpp
+       ${PROJECT_SOURCE_DIR}/plugins/${room}/plugin.cpp)
   if(sources)
     add_library(bdc_${room} STATIC ${sources})
     set(access PUBLIC)

@@ -6,14 +6,21 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 
-# listed FILE...: the packages named in them.
-listed() { cat "$@" | sed 's/#.*//' | tr -s ' \n' ' '; }
+# listed FILE...: the packages named in them. A line "name @13" counts on Debian 13 alone; "a|b": either will do.
+listed() {
+  local version
+  version=$(. /etc/os-release && echo "${VERSION_ID:-}")
+  sed 's/#.*//' "$@" | awk -v here="@$version" 'NF == 1 || $2 == here { printf "%s ", $1 }'
+}
 
 # install_packages FILE...: what these lists name, where it is missing.
 install_packages() {
-  local missing=() name as_root=()
-  for name in $(listed "$@"); do
-    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q '^install ok installed' || missing+=("$name")
+  local missing=() names name as_root=()
+  for names in $(listed "$@"); do
+    for name in ${names//|/ }; do
+      if dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q '^install ok installed'; then continue 2; fi
+    done
+    missing+=("${names%%|*}")
   done
   [ ${#missing[@]} -eq 0 ] && return
   if [ "$(id -u)" -ne 0 ]; then

@@ -113,7 +113,11 @@ class Majority : public api::TrainingHook {
   void before_loss(api::RunContext& run, api::LossContext& step) override {
     bdc::Targets batch;
     for (const api::ImageMeta& meta : step.images->meta) {
-      bdc::append_image(consensus_, static_cast<std::size_t>(meta.index), batch);
+      const auto add = [&](std::int64_t image) {
+        bdc::append_image(consensus_, static_cast<std::size_t>(image), batch);
+      };
+      if (meta.tiles.empty()) add(meta.index);
+      for (const api::Tile& tile : meta.tiles) add(tile.index);  // a mosaic shows several images
     }
     *step.targets = run.map_targets(batch, *step.images);  // from the images' own frames to the detector's
   }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "parts/few_numbers.h"
 #include "parts/modules.h"
 
 namespace eva {
@@ -55,7 +56,7 @@ Tensor BoxHead::forward(const Tensor& pooled) {
 Network::Network(const NetworkOptions& options) : options_(options) {
   const std::int64_t patch = options.vit.patch;
   if (patch < 4 || (patch & (patch - 1)) != 0) {
-    throw std::invalid_argument("eva: patch must be a power of 2, at least 4, not " + std::to_string(patch));
+    throw std::invalid_argument("option 'patch': expected a power of 2, at least 4, found " + std::to_string(patch));
   }
   check_options(options.vit);
   backbone_ = register_module("backbone", std::make_shared<Backbone>(options.vit, options.pyramid_channels));
@@ -139,7 +140,7 @@ StageScores Network::run_stage(std::size_t stage, const Features& features, cons
 
 Tensor normalised(const Tensor& pixels, const std::vector<parts::ImageSize>& images) {
   const auto channel = [&](double r, double g, double b) {
-    return torch::tensor({r, g, b}, torch::kFloat64).to(pixels.device(), pixels.scalar_type()).view({1, 3, 1, 1});
+    return parts::few_numbers({r, g, b}, pixels).view({1, 3, 1, 1});
   };
   Tensor out = (pixels * 255 - channel(123.675, 116.28, 103.53)) / channel(58.395, 57.12, 57.375);
   for (std::size_t b = 0; b < images.size(); ++b) {

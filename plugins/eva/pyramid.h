@@ -49,6 +49,4 @@ class Backbone : public torch::nn::Module {
   std::shared_ptr<Vit> net_;
 };
 
-constexpr int kLevels = 5;
-
 }  // namespace eva

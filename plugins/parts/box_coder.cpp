@@ -2,6 +2,8 @@
 
 #include <torch/nn.h>
 
+#include "parts/few_numbers.h"
+
 namespace parts {
 namespace {
 
@@ -15,7 +17,7 @@ Centred centred(const Tensor& boxes) {
 }
 
 Tensor pair(double x, double y, const Tensor& like) {
-  return torch::tensor({x, y}, torch::kFloat64).to(like.options());
+  return few_numbers({x, y}, like);
 }
 
 }  // namespace

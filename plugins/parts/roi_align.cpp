@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "parts/roi_align_gradient.h"
+#include "parts/vision_kernels.h"
 
 namespace parts {
 namespace {
@@ -25,15 +26,17 @@ class RoiAlign : public torch::autograd::Function<RoiAlign> {
     context->saved_data["ratio"] = ratio;
     context->saved_data["aligned"] = aligned;
     context->saved_data["shape"] = features.sizes().vec();
-    const Tensor input = features.contiguous(), rows = regions.contiguous();
-    if (!input.is_cpu()) return vision::ops::roi_align(input, rows, scale, size, size, ratio, aligned);
+    if (!features.is_cpu() && has_vision_kernel("roi_align", features)) {
+      return vision::ops::roi_align(features.contiguous(), regions.contiguous(), scale, size, size, ratio, aligned);
+    }
+    const Tensor input = features.cpu().contiguous(), rows = regions.cpu().contiguous();
     Tensor out = torch::empty({rows.size(0), input.size(1), size, size}, input.options());
     at::parallel_for(0, rows.size(0), 8, [&](std::int64_t from, std::int64_t to) {
       torch::NoGradGuard no_grad;
       out.slice(0, from, to)
           .copy_(vision::ops::roi_align(input, rows.slice(0, from, to), scale, size, size, ratio, aligned));
     });
-    return out;
+    return out.to(features.device());
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -43,7 +46,7 @@ class RoiAlign : public torch::autograd::Function<RoiAlign> {
     const bool aligned = context->saved_data["aligned"].toBool();
     const std::vector<std::int64_t> shape = context->saved_data["shape"].toIntVector();
     const Tensor none;
-    if (!grad.is_cpu()) {
+    if (!grad.is_cpu() && has_vision_kernel("_roi_align_backward", grad)) {
       return {vision::ops::detail::_roi_align_backward(grad, regions, scale, size, size, shape[0], shape[1], shape[2],
                                                        shape[3], ratio, aligned),
               none,
@@ -52,7 +55,8 @@ class RoiAlign : public torch::autograd::Function<RoiAlign> {
               none,
               none};
     }
-    return {roi_align_gradient(grad, regions, shape, {scale, size, ratio, aligned}), none, none, none, none, none};
+    const Tensor on_cpu = roi_align_gradient(grad.cpu(), regions.cpu(), shape, {scale, size, ratio, aligned});
+    return {on_cpu.to(grad.device()), none, none, none, none, none};
   }
 };
 

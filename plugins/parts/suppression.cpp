@@ -1,9 +1,10 @@
 #include "parts/suppression.h"
 
 #include <ATen/Parallel.h>
-#include <bdc/plugin/torchvision_ops.h>
 #include <torch/nn.h>
 #include <torch/utils.h>
+
+#include "parts/vision_kernels.h"
 
 namespace parts {
 
@@ -12,7 +13,7 @@ std::vector<Tensor> suppress_each(const std::vector<Scored>& sets, double iou_li
   const auto run = [&](std::int64_t from, std::int64_t to) {
     torch::NoGradGuard no_grad;
     for (auto i = static_cast<std::size_t>(from); i < static_cast<std::size_t>(to); ++i) {
-      kept[i] = vision::ops::nms(sets[i].boxes.detach(), sets[i].scores.detach(), iou_limit);
+      kept[i] = nms_anywhere(sets[i].boxes.detach(), sets[i].scores.detach(), iou_limit);
     }
   };
   const bool on_cpu = sets.empty() || sets[0].boxes.is_cpu();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parts/few_numbers.h"
+
 namespace parts {
 
 ImageSize resized(const ImageSize& image, const TransformOptions& options) {
@@ -21,8 +23,8 @@ ImageSize resized(const ImageSize& image, const TransformOptions& options) {
 }
 
 Tensor normalised(const Tensor& pixels) {
-  const Tensor mean = torch::tensor({0.485F, 0.456F, 0.406F}).view({3, 1, 1}).to(pixels.device()),
-               deviation = torch::tensor({0.229F, 0.224F, 0.225F}).view({3, 1, 1}).to(pixels.device());
+  const Tensor mean = few_numbers({0.485F, 0.456F, 0.406F}, pixels).view({3, 1, 1}),
+               deviation = few_numbers({0.229F, 0.224F, 0.225F}, pixels).view({3, 1, 1});
   return (pixels - mean) / deviation;
 }
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "parts/few_numbers.h"
+#include "parts/full_precision.h"
+
 namespace yolov7 {
 namespace {
 
@@ -74,7 +77,7 @@ std::vector<Pairs> candidates(const Heads& heads, const Tensor& boxes, const Ten
   const Tensor size = pixels.slice(1, 2, 4);
   for (const Level& level : heads.levels) {
     const Tensor at = pixels.slice(1, 0, 2) / level.stride;  // T x 2, cells
-    const Tensor extent = torch::tensor({level.width, level.height}, torch::kInt64).to(at.options());
+    const Tensor extent = parts::few_numbers({static_cast<double>(level.width), static_cast<double>(level.height)}, at);
     const Tensor from_end = extent - at;
     const auto near_side = [](const Tensor& t) { return (t.remainder(1.0) < 0.5) & (t > 1.0); };
     const Tensor low = near_side(at), high = near_side(from_end);  // T x 2
@@ -84,9 +87,7 @@ std::vector<Pairs> candidates(const Heads& heads, const Tensor& boxes, const Ten
     const Tensor fits = std::get<0>(torch::max(ratio, 1 / ratio).max(2)) < kAnchorRatio;
     const Tensor found = (near.unsqueeze(1) & fits).nonzero();  // offset, anchor, target
     const Tensor anchor = found.select(1, 1), target = found.select(1, 2);
-    const Tensor shift = torch::tensor({0.0, 0.0, 0.5, 0.0, 0.0, 0.5, -0.5, 0.0, 0.0, -0.5}, torch::kFloat64)
-                             .view({5, 2})
-                             .to(at.options());
+    const Tensor shift = parts::few_numbers({0.0, 0.0, 0.5, 0.0, 0.0, 0.5, -0.5, 0.0, 0.0, -0.5}, at).view({5, 2});
     const Tensor cell = (at.index_select(0, target) - shift.index_select(0, found.select(1, 0))).to(torch::kInt64);
     const Tensor x = cell.select(1, 0).clamp(0, level.width - 1), y = cell.select(1, 1).clamp(0, level.height - 1);
     const Tensor image = image_index.index_select(0, target);
@@ -110,6 +111,7 @@ ClassFit fit_of_labels(const Tensor& labels) {
 std::vector<Pairs> assign_optimal_transport(const Heads& heads, const Tensor& boxes, const Tensor& image_index,
                                             const ClassFit& class_fit, const Tensor& cost_boxes) {
   torch::NoGradGuard no_grad;
+  const parts::FullPrecision full;
   std::vector<Pairs> found = candidates(heads, boxes, image_index);
   std::int64_t total = 0;
   for (const Pairs& pairs : found) total += pairs.row.size(0);

@@ -1,12 +1,13 @@
 #include "yolov7/decode.h"
 
-#include <bdc/plugin/torchvision_ops.h>
 #include <torch/nn.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "parts/vision_kernels.h"
 
 namespace yolov7 {
 namespace {
@@ -77,9 +78,9 @@ Found found(const Heads& heads, const bdc::plugin::DecodeOptions& options, Label
     if (mine.size(0) == 0) continue;
     // Classes are moved apart, so that boxes of different classes do not overlap.
     const Tensor boxes = all.boxes.index_select(0, row.index_select(0, mine));
-    const double span = std::max(kLeastSpan, (boxes.max() - boxes.min()).item<double>());
+    const Tensor span = (boxes.max() - boxes.min()).clamp_min(kLeastSpan);
     const Tensor apart = boxes + (label.index_select(0, mine).unsqueeze(1) * span).to(boxes.scalar_type());
-    const Tensor keep = vision::ops::nms(apart, score.index_select(0, mine), options.nms_iou);
+    const Tensor keep = parts::nms_anywhere(apart, score.index_select(0, mine), options.nms_iou);
     kept.push_back(mine.index_select(0, keep.slice(0, 0, options.max_per_image)));
   }
   const Tensor rows = kept.empty() ? torch::empty({0}, row.options()) : torch::cat(kept);
@@ -110,7 +111,7 @@ bdc::plugin::Predictions predictions(const Heads& heads, const bdc::plugin::Deco
         mine = mine.index_select(0, best);
         boxes = boxes.index_select(0, best);
       }
-      Tensor keep = vision::ops::nms(boxes.contiguous(), mine.contiguous(), options.nms_iou);
+      Tensor keep = parts::nms_anywhere(boxes.contiguous(), mine.contiguous(), options.nms_iou);
       keep = keep.slice(0, 0, options.max_per_image);
       if (best.defined()) keep = best.index_select(0, keep);
       kept.push_back(keep + first);

@@ -24,6 +24,10 @@ PACKAGE_HEADERS = {
     "pugixml": "pugixml.hpp",
     "boost": "boost/dll/shared_library.hpp",
     "cli": "CLI/CLI.hpp",
+    "vision": "torchvision/ops/nms.h",
+    "yaml": "yaml-cpp/yaml.h",
+    "zip": "zip.h",
+    "pybind": "pybind11/pybind11.h",
 }
 
 
@@ -155,11 +159,22 @@ class CheckLayers(unittest.TestCase):
                 (f"{folder}/aa.h", "/* why */ #include <torch/nn.h>\n", "base must not know torch"),
                 (f"{folder}/aa.h", "#include <torchvision/ops/nms.h>\n", "base must not know vision"),
                 (f"{folder}/aa.h", "#include SOME_HEADER\n", f"{folder}/aa.h:1: expected a file's name"),
+                (f"{folder}/aa.h", "/* over\ntwo lines */ #include <torch/nn.h>\n", "aa.h:2: base must not know torch"),
+                (f"{folder}/aa.h", "# /* why */ include <torch/nn.h>\n", "base must not know torch"),
+                (f"{folder}/aa.h", "#include_next <torch/nn.h>\n", "base must not know torch"),
+                (f"{folder}/aa.h", "#import <torch/nn.h>\n", "base must not know torch"),
+                (f"{folder}/aa.h", "%:include <torch/nn.h>\n", "base must not know torch"),
+                (f"{folder}/aa.h", "#include <sqlite3.h>\n", "sqlite3.h is of no package"),
                 (f"{folder}/aa.h", "#include <Eigen/Dense>\n", "Eigen/Dense is of no package")):
             with self.subTest(text=text, path=path):
                 code, out = self.check_with({path: text})
                 self.assertEqual(code, 1, out)
                 self.assertIn(said, out)
+
+    def test_an_include_in_a_comment_or_a_text_is_none(self):
+        folder = ROOMS["base"][0][0]
+        code, out = self.check_with({f"{folder}/aa.h": '// "\n/*\n#include <torch/nn.h>\n*/\nconst char* const a = "/*";\n'})
+        self.assertEqual((code, out), (0, "layers: ok\n"))
 
     def test_a_circle_within_a_room(self):
         folder = next(iter(ROOMS.values()))[0][0]

@@ -68,20 +68,6 @@ std::string Pictures::beside(const std::string& label_file, bool in_any_folder) 
   return {};
 }
 
-std::string Pictures::named_in(const std::string& label_file, const std::string& picture) const {
-  if (picture.empty() || picture.find("://") != std::string::npos) return {};
-  const fs::path name = fs::path(picture).relative_path();
-  for (const fs::path& part : name) {
-    if (part == "..") return {};
-  }
-  const fs::path folder = fs::path(label_file).parent_path();
-  for (const fs::path& below : {folder, folder / "images", folder / ".." / "images"}) {
-    const fs::path file = (below / name).lexically_normal();
-    if (is_regular_file(file.string())) return file.string();
-  }
-  return {};
-}
-
 std::optional<std::pair<int, int>> Pictures::size_of(const std::string& picture) {
   if (!is_regular_file(picture)) return std::nullopt;  // a link to nothing
   std::ifstream in = open_input(picture);

@@ -16,9 +16,6 @@ class Pictures {
   /// the file need not be there below "images", and "images" may stand one folder higher, as when they are annotators,
   /// or beside the file's folder or one of the two above it where none is called "labels".
   [[nodiscard]] std::string beside(const std::string& label_file, bool in_any_folder = false) const;
-  /// A picture that a file of labels names: below the file's folder, or below the folder "images" beside the file or
-  /// beside its folder. Empty when there is none.
-  [[nodiscard]] std::string named_in(const std::string& label_file, const std::string& picture) const;
   /// {width, height} as a viewer shows it; nothing when the file is no picture.
   [[nodiscard]] static std::optional<std::pair<int, int>> size_of(const std::string& picture);
 

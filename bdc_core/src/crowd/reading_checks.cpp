@@ -1,12 +1,12 @@
 #include "crowd/reading_checks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "bdc/base/error.h"
 #include "bdc/base/text.h"
 #include "crowd/annotator_names.h"
+#include "crowd/doubts.h"
 
 namespace bdc {
 
@@ -59,37 +59,6 @@ void tell_doubtful_names(ReadContext& context, const CrowdData& data) {
   context.note(some_names(doubtful) +
                (doubtful.size() == 1 ? " is taken for an annotator" : " are taken for annotators") +
                "; if these are true boxes or a consensus, leave them out here (true boxes go into --truth)");
-}
-
-void require_pixels(const ReadContext& context, const CrowdData& data) {
-  if (context.numbers_are_pixels) return;
-  std::size_t boxes = 0, small = 0;
-  const auto look = [&](const Box& box, std::int32_t image) {
-    const ImageRecord& record = data.images[static_cast<std::size_t>(image)];
-    if (record.width > 0 && std::min(record.width, record.height) <= 4) return;
-    const bool within = box.x1 > -0.5 && box.y1 > -0.5 && box.x2 <= 1.5 && box.y2 <= 1.5;
-    const auto is_whole = [](double x) { return x == std::floor(x); };
-    // The whole image as a share, or a single pixel.
-    if (within && is_whole(box.x1) && is_whole(box.y1) && is_whole(box.x2) && is_whole(box.y2)) return;
-    ++boxes;
-    small += within ? 1 : 0;
-  };
-  for (const Annotation& a : data.annotations) look(a.box, a.image);
-  for (const TruthBox& t : data.truth) look(t.box, t.image);
-  if (small == 0 || small * 10 < boxes * 9) return;
-  throw DataError(
-      context.paths.front() + ": expected boxes in pixels, found " + std::to_string(small) + " of " +
-      counted(boxes, "box", "boxes") +
-      " within the first pixel; these seem to be shares of the image's size. Multiply them by it" +
-      (context.relative_option ? ", or say --columns unit=relative (or unit=pixels, if they are pixels)" : ""));
-}
-
-std::string plain_spelling(const std::string& name) {
-  std::string out;
-  for (const char c : lower_case(name)) {
-    if (c != ' ' && c != '_' && c != '-') out += c;
-  }
-  return out;
 }
 
 }  // namespace bdc

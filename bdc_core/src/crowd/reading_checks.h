@@ -13,13 +13,7 @@ void require_used_options(const CrowdFormat& format, const ReadOptions& options,
 /// Throws DataError when options.annotator names none of those who drew, because the labels name them.
 void require_named_annotator(const ReadContext& context, const CrowdData& data);
 
-/// Throws DataError when nearly all boxes lie within the first pixel: shares of the image's size, taken for pixels.
-void require_pixels(const ReadContext& context, const CrowdData& data);
-
 /// Notes annotators that are called like what is no annotator's work (gt, consensus).
 void tell_doubtful_names(ReadContext& context, const CrowdData& data);
-
-/// A name without what people write in several ways: case and blanks.
-[[nodiscard]] std::string plain_spelling(const std::string& name);
 
 }  // namespace bdc

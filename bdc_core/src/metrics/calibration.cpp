@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "bdc/base/error.h"
+#include "bdc/base/random.h"
 
 namespace bdc {
 namespace {
@@ -13,6 +14,58 @@ double mean_over_bins(const Calibration& c, double CalibrationBin::*figure) {
   double sum = 0;
   for (const CalibrationBin& bin : c.bins) sum += static_cast<double>(bin.count) * bin.*figure;
   return c.count == 0 ? 0.0 : sum / static_cast<double>(c.count);
+}
+
+std::size_t bin_of(double p, std::size_t bins) {
+  return std::min(bins - 1, static_cast<std::size_t>(p * static_cast<double>(bins)));
+}
+
+/// What targets said and whether it was so, by image.
+struct Samples {
+  std::vector<double> confidence;
+  std::vector<char> correct;
+  std::vector<std::size_t> begin{0};  ///< images + 1
+
+  void add(double p, bool is_so) {
+    confidence.push_back(std::clamp(p, 0.0, 1.0));
+    correct.push_back(is_so ? 1 : 0);
+  }
+  void end_image() { begin.push_back(confidence.size()); }
+};
+
+/// Sets the interval of c.expected_error: images are drawn with replacement, and the interval lies around the error as
+/// the resampled errors lie around it, turned round. So it also takes off what chance alone adds to the error, which
+/// resampling adds once more.
+void set_interval(const Samples& samples, int resamples, Calibration& c) {
+  const std::size_t images = samples.begin.size() - 1;
+  if (c.count == 0 || resamples <= 0) return;
+  Random random(1);
+  std::vector<double> errors, gap(c.bins.size());
+  for (int r = 0; r < resamples; ++r) {
+    std::fill(gap.begin(), gap.end(), 0.0);
+    double count = 0, sum = 0;
+    for (std::size_t draw = 0; draw < images; ++draw) {
+      const auto i = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(images)));
+      for (std::size_t n = samples.begin[i]; n < samples.begin[i + 1]; ++n) {
+        gap[bin_of(samples.confidence[n], gap.size())] += samples.confidence[n] - samples.correct[n];
+        count += 1;
+      }
+    }
+    for (const double g : gap) sum += std::abs(g);
+    errors.push_back(count > 0 ? sum / count : 0.0);
+  }
+  std::sort(errors.begin(), errors.end());
+  const auto quantile = [&](double share) {
+    return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1) + 0.5)];
+  };
+  c.error_low = std::clamp(2 * c.expected_error - quantile(0.95), 0.0, 1.0);
+  c.error_high = std::clamp(2 * c.expected_error - quantile(0.05), 0.0, 1.0);
+}
+
+Calibration calibrate(const Samples& samples, std::size_t bins, int resamples) {
+  Calibration c = bdc::calibrate(samples.confidence, samples.correct, bins);
+  set_interval(samples, resamples, c);
+  return c;
 }
 
 }  // namespace
@@ -40,7 +93,7 @@ Calibration calibrate(Span<const double> confidence, Span<const char> correct, s
     if (!(p >= 0 && p <= 1)) {
       throw std::invalid_argument("calibrate: confidence " + std::to_string(p) + " is not in 0..1");
     }
-    CalibrationBin& bin = result.bins[std::min(bins - 1, static_cast<std::size_t>(p * static_cast<double>(bins)))];
+    CalibrationBin& bin = result.bins[bin_of(p, bins)];
     ++bin.count;
     bin.mean_confidence += p;
     bin.share_correct += correct[n] != 0;
@@ -58,7 +111,7 @@ Calibration calibrate(Span<const double> confidence, Span<const char> correct, s
 }
 
 TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& crowd, double match_iou, std::size_t bins,
-                                    const std::vector<char>& evaluated) {
+                                    const std::vector<char>& evaluated, int resamples) {
   if (!crowd.has_truth) throw DataError("calibration: the data set holds no truth; give a file that has it");
   if (targets.begin.size() != crowd.images.size() + 1 ||
       static_cast<std::size_t>(targets.num_classes) != crowd.classes.size()) {
@@ -70,8 +123,7 @@ TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& cro
   }
   const std::vector<double>& existence = targets.existence.empty() ? targets.score : targets.existence;
   const std::vector<double>& located = targets.located.empty() ? existence : targets.located;
-  std::vector<double> class_confidence, existence_confidence, located_confidence;
-  std::vector<char> class_correct, existence_correct;
+  Samples said_class, said_existence, said_located;
   std::vector<std::size_t> order;
   std::vector<char> taken;
   for (std::size_t i = 0; i < crowd.images.size(); ++i) {
@@ -100,18 +152,17 @@ TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& cro
         }
       }
       if (best == end && on_crowd) continue;
-      existence_confidence.push_back(std::clamp(existence[t], 0.0, 1.0));
-      located_confidence.push_back(std::clamp(located[t], 0.0, 1.0));
-      existence_correct.push_back(best != end);
+      said_existence.add(existence[t], best != end);
+      said_located.add(located[t], best != end);
       if (best == end) continue;
       taken[best - first] = 1;
       const std::int32_t label = targets.label(t);
-      class_confidence.push_back(std::clamp(targets.class_prob(t, static_cast<std::size_t>(label)), 0.0, 1.0));
-      class_correct.push_back(label == crowd.truth[best].label);
+      said_class.add(targets.class_prob(t, static_cast<std::size_t>(label)), label == crowd.truth[best].label);
     }
+    for (Samples* samples : {&said_class, &said_existence, &said_located}) samples->end_image();
   }
-  return {calibrate(class_confidence, class_correct, bins), calibrate(existence_confidence, existence_correct, bins),
-          calibrate(located_confidence, existence_correct, bins)};
+  return {calibrate(said_class, bins, resamples), calibrate(said_existence, bins, resamples),
+          calibrate(said_located, bins, resamples)};
 }
 
 }  // namespace bdc

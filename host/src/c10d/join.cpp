@@ -68,12 +68,21 @@ std::string place_of(const Launch& launch) {
   return launch.host + ":" + std::to_string(launch.port);
 }
 
+/// LibTorch 2 would like a store on libuv, which Debian builds it without. 1.13 knows of none.
+template <class Options>
+auto without_libuv(Options& options, int) -> decltype(void(options.useLibUV)) {
+  options.useLibUV = false;
+}
+template <class Options>
+void without_libuv(Options&, long) {}
+
 c10::intrusive_ptr<c10d::TCPStore> connect_once(const Launch& launch, bool is_server, double timeout) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(launch.port);
   options.isServer = is_server;
   options.waitWorkers = false;
   options.timeout = in_ms(timeout);
+  without_libuv(options, 0);
   return c10::make_intrusive<c10d::TCPStore>(launch.host, options);
 }
 

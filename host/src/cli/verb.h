@@ -12,6 +12,7 @@ namespace bdc::host {
   VERB(predict)         \
   VERB(compare)         \
   VERB(aggregate)       \
+  VERB(plan)            \
   VERB(eval)            \
   VERB(validate)        \
   VERB(convert)         \

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <stdexcept>
 
 #include "bdc/base/parallel.h"
 #include "data/frames.h"
@@ -152,9 +151,6 @@ plugin::CrowdLabels crowd_labels(const CrowdData& labels, const plugin::Images& 
 
 Batch make_batch(const Dataset& data, const std::vector<std::int64_t>& indices, std::int64_t input_size,
                  const BatchSettings& settings) {
-  if (settings.augment.mosaic > 0 && !data.labels().annotators.empty()) {
-    throw std::invalid_argument("a mosaic has no frame of its own, so it cannot be used with the labels of a crowd");
-  }
   Batch batch;
   batch.images = load_images(data, indices, input_size, settings);
   batch.targets = hard_targets(data.labels(), settings.with_targets ? frames_of(batch.images) : std::vector<Frame>{});

@@ -34,8 +34,8 @@ struct BatchSettings {
 
 /// Loads the images `indices`, puts each into a square of `input_size` (see place_image), and maps its labels into the
 /// input frame; boxes are clipped to the input and left out as clip_box says. Images that throw BrokenImage are left
-/// out of the batch; other exceptions reach the caller. Throws std::invalid_argument for a mosaic of a crowd's labels;
-/// the meta of a mosaic is that of the image asked for, in its quarter.
+/// out of the batch; other exceptions reach the caller. The meta of a mosaic is that of the image asked for, in its
+/// quarter, and has a tile for each of its images; the crowd's labels are those of the image asked for.
 [[nodiscard]] Batch make_batch(const Dataset& data, const std::vector<std::int64_t>& indices, std::int64_t input_size,
                                const BatchSettings& settings = {});
 

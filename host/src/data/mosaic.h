@@ -8,8 +8,8 @@
 
 namespace bdc::host {
 
-/// Four images in one input, meeting in a point near its middle. Each has a map of its own, so one map per input cannot
-/// tell the frames: not for labels of a crowd.
+/// Four images in one input, meeting in a point near its middle. Each is a tile with a map of its own
+/// (ImageMeta::tiles).
 struct MosaicPlan {
   bool used = false;
   std::array<std::int64_t, 4> images{};  ///< top left, top right, bottom left, bottom right; one of them is the image

@@ -197,15 +197,7 @@ bool has_true_boxes(const CrowdData& labels) {
 OpenedData open_data(const RunConfig& config, const std::vector<std::string>& classes) {
   const DataConfig& data = config.data;
   const bool named = !data.labels.empty() || !data.images.empty();
-  OpenedData out =
-      data.source == "files" || (data.source == "auto" && named) ? open_files(data, classes) : open_shapes(data);
-  if (config.train.augment.mosaic > 0 && !out.train->labels().annotators.empty()) {
-    throw UserError(
-        ExitCode::config,
-        "train.augment.mosaic: four images in one have no common frame, so it cannot be used with labels of "
-        "several annotators; set it to 0");
-  }
-  return out;
+  return data.source == "files" || (data.source == "auto" && named) ? open_files(data, classes) : open_shapes(data);
 }
 
 ImageLimits image_limits(const DataConfig& config) {

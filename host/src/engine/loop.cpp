@@ -7,6 +7,7 @@
 
 #include "bdc/base/now_seconds.h"
 #include "bdc/base/user_error.h"
+#include "engine/on_host.h"
 #include "engine/require_finite.h"
 
 namespace bdc::host {
@@ -123,8 +124,9 @@ void Loop::run_batch(Batch& batch) {
   state_.clock.begin("loss");
   const plugin::LossTerms terms = parts_.detector.loss(*activations, batch.targets);
   latest_images_ = batch.images;
-  latest_terms_ = shared_.finish({terms.total.detach(), terms.parts});
-  if (parts_.updater.needs_finite()) check_finite(terms.total.item<double>(), state_.at.position + 1);
+  const plugin::LossTerms own = on_host(terms);
+  latest_terms_ = shared_.finish(own);
+  if (parts_.updater.needs_finite()) check_finite(own.total.item<double>(), state_.at.position + 1);
   check_all_finite(latest_terms_.total.item<double>());
 
   state_.stage = "backward" + plugin;

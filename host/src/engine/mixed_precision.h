@@ -7,8 +7,8 @@
 namespace bdc::host {
 
 /// While it lives, LibTorch runs this thread's convolutions and matrix products on `device` in half precision (CUDA:
-/// float16, CPU: bfloat16) and keeps the rest in float32. Puts back what was set before. Does nothing when `is_on` is
-/// false.
+/// float16, others: bfloat16) and keeps the rest in float32. Puts back what was set before. Does nothing when `is_on`
+/// is false. Throws UserError (exit 8) for a device that this LibTorch has no autocast for.
 class HalfPrecision {
  public:
   HalfPrecision(const c10::Device& device, bool is_on);
@@ -17,7 +17,8 @@ class HalfPrecision {
   HalfPrecision& operator=(const HalfPrecision&) = delete;
 
  private:
-  bool is_on_, is_cuda_, before_ = false;
+  bool is_on_, before_ = false;
+  c10::DeviceType type_;
 };
 
 /// A factor on the loss that keeps float16 gradients from vanishing. It doubles after kPatience good steps in a row and

@@ -23,16 +23,22 @@ void Optimizer::zero_grad() {
   for (auto& slot : slots_) slot.parameter.mutable_grad().reset();
 }
 
+double Optimizer::gradient_norm() const {
+  std::vector<torch::Tensor> norms;
+  for (const auto& slot : slots_) {
+    if (slot.parameter.grad().defined()) norms.push_back(slot.parameter.grad().norm());
+  }
+  if (norms.empty()) return 0;
+  // All in one transfer: a device is waited for once.
+  const torch::Tensor all = torch::stack(norms).to(torch::kCPU, torch::kFloat64);
+  double squares = 0;
+  for (std::int64_t n = 0; n < all.size(0); ++n) squares += all.data_ptr<double>()[n] * all.data_ptr<double>()[n];
+  return std::sqrt(squares);
+}
+
 double Optimizer::step(double learning_rate, double gradient_scale) {
   torch::NoGradGuard no_grad;
-  double squares = 0;
-  for (const auto& slot : slots_) {
-    if (slot.parameter.grad().defined()) {
-      const double norm = slot.parameter.grad().norm().item<double>();
-      squares += norm * norm;
-    }
-  }
-  const double norm = std::sqrt(squares) / gradient_scale;
+  const double norm = gradient_norm() / gradient_scale;
   if (!std::isfinite(norm)) return norm;
   const double clip = settings_.clip_norm > 0 && norm > settings_.clip_norm ? settings_.clip_norm / norm : 1.0;
   const double scale = clip / gradient_scale;

@@ -32,6 +32,8 @@ class Optimizer {
   void load_state(const std::map<std::string, torch::Tensor>& state);
 
  private:
+  [[nodiscard]] double gradient_norm() const;
+
   struct Slot {
     torch::Tensor parameter, first, second;  // momentum; or mean and mean square of the gradient
     double learning_rate_factor, weight_decay_factor;

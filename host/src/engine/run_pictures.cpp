@@ -7,6 +7,7 @@
 #include <map>
 
 #include "bdc/base/table.h"
+#include "files/metrics_log.h"
 #include "pictures/picture.h"
 #include "pictures/plot.h"
 
@@ -19,15 +20,9 @@ cv::Mat to_picture(const torch::Tensor& pixels) {
   return cv::Mat(static_cast<int>(bytes.size(0)), static_cast<int>(bytes.size(1)), CV_8UC3, bytes.data_ptr()).clone();
 }
 
-/// Every record that has the name, over its epoch.
 PlotLine line_of(const std::vector<Json>& records, const std::string& key, const std::string& name) {
-  PlotLine line{name, {}, {}, {}};
-  for (const Json& record : records) {
-    if (!record.contains(key) || !record[key].is_number()) continue;
-    line.x.push_back(record["epoch"].get<double>());
-    line.y.push_back(record[key].get<double>());
-  }
-  return line;
+  LoggedNumber logged = logged_number(records, key);
+  return {name, std::move(logged.epoch), std::move(logged.value), {}};
 }
 
 /// Whether the lines after the first sum to it, in the latest epoch. True of a line without parts.

@@ -16,7 +16,7 @@
 #include "engine/observers/loss_meter.h"
 #include "engine/observers/loss_watch.h"
 #include "engine/observers/metrics_record.h"
-#include "engine/observers/pictures.h"
+#include "engine/observers/picture_writer.h"
 #include "engine/observers/progress_line.h"
 
 namespace bdc::host {
@@ -28,6 +28,11 @@ at::Generator random_source() {
 
 at::Generator random_source(const torch::Device& device) {
   return at::globalContext().defaultGenerator(device);
+}
+
+/// Other devices draw from the CPU's source.
+bool has_random_source(const torch::Device& device) {
+  return device.is_cuda();
 }
 
 /// A random state as bytes, and back.
@@ -147,10 +152,10 @@ Checkpoint Trainer::snapshot() const {
   updater_.save(c);
   c.random_state = random_source().get_state();
   const torch::Device& device = parts_.detector.device();
-  if (!device.is_cpu()) c.device_random_state = random_source(device).get_state();
+  if (has_random_source(device)) c.device_random_state = random_source(device).get_state();
   if (!parts_.ranks.is_alone()) {
     const auto states = parts_.ranks.gather(bytes_of(c.random_state));
-    const auto on_devices = parts_.ranks.gather(device.is_cpu() ? "" : bytes_of(c.device_random_state));
+    const auto on_devices = parts_.ranks.gather(has_random_source(device) ? bytes_of(c.device_random_state) : "");
     for (std::size_t r = 1; r < states.size(); ++r) {
       c.other_ranks.push_back({state_of(states[r]), on_devices[r].empty() ? torch::Tensor() : state_of(on_devices[r])});
     }
@@ -181,7 +186,7 @@ void Trainer::restore_random(const Checkpoint& c) const {
   try {
     auto source = random_source();
     source.set_state(own);
-    if (!parts_.detector.device().is_cpu() && on_device.defined()) {
+    if (has_random_source(parts_.detector.device()) && on_device.defined()) {
       auto device_source = random_source(parts_.detector.device());
       device_source.set_state(on_device);
     }

@@ -55,7 +55,7 @@ using PluginText = std::optional<std::string>;
       one_of({"auto", "shapes", "files"}))                                                                             \
   KEY(Paths, labels, "", "labels of the training images: a file or folder, or several, comma-separated")               \
   KEY(Path, images, "", "folder with the training images")                                                             \
-  KEY(Text, format, "", "format of the labels (docs/formats.md); empty: detected")                                     \
+  KEY(Text, format, "", "format of the labels (docs/formats.md); empty: detected", one_of(label_formats()))            \
   KEY(Text, role, "auto", "auto: labels of a single annotator are the truth, others a crowd's",                        \
       one_of({"auto", "crowd", "truth"}))                                                                              \
   KEY(Text, split, "", "part of data.labels to train on, where they are divided: train, val or test; empty: all",       \
@@ -83,7 +83,7 @@ using PluginText = std::optional<std::string>;
   KEY(Number, hue, 0.0, "largest shift, as a share of the colour circle", between(0, 0.5))                             \
   KEY(Number, saturation, 0.0, "saturation changes by a factor of 1 - s .. 1 + s", between(0, 1))                      \
   KEY(Number, value, 0.0, "brightness changes by a factor of 1 - v .. 1 + v", between(0, 1))                           \
-  KEY(Number, mosaic, 0.0, "probability of four images in one; not with a crowd's labels", between(0, 1))
+  KEY(Number, mosaic, 0.0, "probability that an image becomes one of four in a mosaic", between(0, 1))
 
 #define BDC_TRAIN_KEYS(KEY)                                                                                            \
   KEY(Integer, epochs, 10, "passes over the training images", between(1, 100000))                                      \

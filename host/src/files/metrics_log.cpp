@@ -26,6 +26,16 @@ std::vector<Json> read_metrics(const std::filesystem::path& folder) {
   return out;
 }
 
+LoggedNumber logged_number(const std::vector<Json>& records, const std::string& name) {
+  LoggedNumber out;
+  for (const Json& record : records) {
+    if (!record.contains(name) || !record[name].is_number()) continue;
+    out.epoch.push_back(record["epoch"].get<double>());
+    out.value.push_back(record[name].get<double>());
+  }
+  return out;
+}
+
 Json latest_metrics(const std::filesystem::path& folder) {
   Json last = Json::object();
   double speed = 0, records = 0;

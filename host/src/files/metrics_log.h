@@ -15,6 +15,12 @@ namespace bdc::host {
 /// The records of a run folder's metrics.jsonl, oldest first. A line that a crash cut off is no record.
 [[nodiscard]] std::vector<Json> read_metrics(const std::filesystem::path& folder);
 
+/// A number over the epochs, of the records that have it.
+struct LoggedNumber {
+  std::vector<double> epoch, value;
+};
+[[nodiscard]] LoggedNumber logged_number(const std::vector<Json>& records, const std::string& name);
+
 /// The newest value of every number that was logged; and as "mean_images_per_second", where any was, the mean speed
 /// over the epochs.
 [[nodiscard]] Json latest_metrics(const std::filesystem::path& folder);

@@ -64,31 +64,6 @@ TEST(ReadingChecks, AnAnnotatorWhoDrewNothingOfItIsRefused) {
   EXPECT_EQ(annotators_of(read({table}, options).data), Names{"ann"});
 }
 
-TEST(ReadingChecks, BoxesWithinTheFirstPixelAreSharesAndNoPixels) {
-  const TemporaryFolder folder;
-  const std::string shares = box("0.1, 0.2, 0.3, 0.4") + "," + box("0.5, 0.5, 0.504, 0.5");
-  const auto error = [&](const std::string& name, const std::string& text, const ReadOptions& options = {}) {
-    const std::string path = folder.write(name, text);
-    return error_of([&] { (void)read({path}, options); });
-  };
-  const std::string found = error("ann.json", coco(shares));
-  EXPECT_NE(found.find("expected boxes in pixels, found 2 of 2 boxes within the first pixel"), std::string::npos)
-      << found;
-  ReadOptions truth;
-  truth.role = BoxRole::truth;
-  EXPECT_NE(error("gt.json", coco(shares), truth).find("within the first pixel"), std::string::npos);
-  std::string table = "image,label,xmin,ymin,xmax,ymax,width,height\n";
-  for (int n = 0; n < 12; ++n) table += "a.jpg,car,0.1,0.1,0." + std::to_string(20 + n) + ",0.5,90,80\n";
-  table += "a.jpg,car,0.5,0.5,1.004,0.9,90,80\n";
-  EXPECT_NE(error("all.csv", table).find("or say --columns unit=relative"), std::string::npos);
-  ReadOptions pixels;
-  pixels.columns = "unit=pixels";
-  EXPECT_EQ(read({folder / "all.csv"}, pixels).data.annotations.size(), 13U);
-  EXPECT_EQ(read({folder.write("one.json", coco(shares + "," + box("5, 5, 30, 30")))}).data.annotations.size(), 3U)
-      << "a third of them are no shares";
-  EXPECT_EQ(read({folder.write("pixel.json", coco(box("0, 0, 1, 1")))}).data.annotations.size(), 1U) << "one pixel";
-}
-
 TEST(ReadingChecks, AFileCutOffInAMembersNameIsNamedWithoutIt) {
   const std::string whole = coco(box("0, 0, 5, 5"));
   const std::string cut = parse_error(whole.substr(0, whole.find("\"image_id") + 4), "crowd");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <stdexcept>
 
@@ -35,6 +36,55 @@ TEST(Calibration, HonestProbabilitiesHaveASmallError) {
     correct.push_back(uniform(rng) < confidence.back());
   }
   EXPECT_LT(bdc::calibrate(confidence, correct).expected_error, 0.01);
+}
+
+/// Images of one target each, said to exist with probability `said`; a share `so` of them do.
+bdc::TargetCalibration calibrated(std::size_t images, double said, double so, int resamples, unsigned seed) {
+  std::mt19937 rng(seed);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  bdc::CrowdData crowd;
+  bdc::Targets t;
+  crowd.images.resize(images);
+  crowd.classes.resize(2);
+  crowd.has_truth = true;
+  t.num_classes = 2;
+  t.begin = {0};
+  for (std::size_t i = 0; i < images; ++i) {
+    const bool here = uniform(rng) < so;
+    crowd.truth.push_back(
+        {{here ? 0.0 : 50.0, 0, here ? 10.0 : 60.0, 10}, static_cast<std::int32_t>(i), 0, false, 100});
+    t.box.push_back({0, 0, 10, 10});
+    t.class_probs.insert(t.class_probs.end(), {1, 0});
+    t.weight.push_back(said);
+    t.score.push_back(said);
+    t.existence.push_back(said);
+    t.begin.push_back(t.box.size());
+  }
+  crowd.finalize();
+  return bdc::calibrate_targets(t, crowd, 0.5, 15, {}, resamples);
+}
+
+TEST(Calibration, IntervalsHoldTheErrorOfManyImagesNineTimesOfTen) {
+  constexpr double kSaid = 0.9, kSo = 0.75;
+  int held = 0;
+  double width = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const bdc::Calibration c = calibrated(100, kSaid, kSo, bdc::kErrorResamples, seed).existence;
+    EXPECT_LE(c.error_low, c.error_high);
+    held += c.error_low <= kSaid - kSo && kSaid - kSo <= c.error_high ? 1 : 0;
+    width += (c.error_high - c.error_low) / 200;
+  }
+  EXPECT_GE(held, 165);
+  EXPECT_LE(held, 195);
+  EXPECT_NEAR(width, 2 * 1.645 * std::sqrt(kSo * (1 - kSo) / 100), 0.02);
+}
+
+TEST(Calibration, AnIntervalIsOnlyThereWhenAskedForAndTheSameEveryTime) {
+  EXPECT_EQ(calibrated(50, 0.9, 0.7, 0, 1).existence.error_high, 0);
+  const bdc::Calibration a = calibrated(50, 0.9, 0.7, 40, 1).existence, b = calibrated(50, 0.9, 0.7, 40, 1).existence;
+  EXPECT_GT(a.error_high, a.error_low);
+  EXPECT_EQ(a.error_low, b.error_low);
+  EXPECT_EQ(a.error_high, b.error_high);
 }
 
 TEST(Calibration, RejectsWhatIsNoProbability) {

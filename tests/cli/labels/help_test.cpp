@@ -71,4 +71,58 @@ TEST(CommandLine, AMistypedVerbOrOptionGetsTheNearestOne) {
   says({"--plugn", "minimal"}, "train has no option '--plugn'; did you mean '--plugin'?");
 }
 
+/// "--output", "--method", ...: options as help lists them, at the start of a line.
+std::vector<std::string> options_in(const std::string& help) {
+  std::vector<std::string> out;
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    const auto at = line.find("--");
+    if (line.rfind("  -", 0) == 0 && at <= 5) out.push_back(line.substr(at, line.find_first_of(" ,", at) - at));
+  }
+  return out;
+}
+
+/// "--dry-run" as a manual page has it.
+std::string in_manual(const std::string& option) {
+  std::string out;
+  for (const char c : option) out += c == '-' ? std::string("\\-") : std::string(1, c);
+  return out;
+}
+
+TEST(Manual, HasEveryVerbWithEveryOption) {
+  const auto manual = run_host({"--manual"}, "/");
+  EXPECT_EQ(manual.exit_code, 0);
+  EXPECT_EQ(manual.out.rfind(".TH ", 0), 0u);
+#define BDC_VERB_NAME(name) #name,
+  for (const std::string verb : {BDC_VERBS(BDC_VERB_NAME)}) {
+#undef BDC_VERB_NAME
+    const auto from = manual.out.find(".SS \"" + verb + "\"\n");
+    ASSERT_NE(from, std::string::npos) << verb;
+    const std::string page = manual.out.substr(from, manual.out.find("\n.SS \"", from + 1) - from);
+    for (const std::string& option : options_in(run_host({verb, "--help"}, "/").out)) {
+      EXPECT_NE(page.find(in_manual(option)), std::string::npos) << verb << " " << option;
+    }
+  }
+}
+
+/// What bash offers for the last of these words.
+std::string completed(const std::string& words) {
+  const auto outcome =
+      bdc::test::run({"bash", "-c",
+                      "source <(" BDC_HOST " --completion); COMP_WORDS=(bdc-host " + words +
+                          "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _bdc_host; echo \"${COMPREPLY[*]}\""},
+                     "/");
+  EXPECT_EQ(outcome.err, "");
+  return outcome.out.empty() ? outcome.out : outcome.out.substr(0, outcome.out.size() - 1);
+}
+
+TEST(Completion, OffersVerbsThenTheirOptionsAndLeavesFilesToBash) {
+  EXPECT_EQ(completed("agg"), "aggregate");
+  EXPECT_EQ(completed("plugins do"), "doctor");
+  EXPECT_EQ(completed("aggregate --output-f"), "--output-format");
+  EXPECT_EQ(completed("aggregate crowd.json --min-"), "--min-existence --min-score");
+  EXPECT_EQ(completed("aggregate --output cro"), "") << "the value of an option is a file";
+  EXPECT_EQ(completed("aggregate cro"), "") << "so is an argument";
+}
+
 }  // namespace

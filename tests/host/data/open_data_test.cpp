@@ -120,7 +120,7 @@ TEST(OpenData, KeysThatDoNotFitTogetherAreConfigErrors) {
   EXPECT_EQ(code({"data.source=files"}), 3);
   EXPECT_EQ(code({labels, images, "data.val_images=" + files.path("images")}), 3);
   EXPECT_EQ(code({labels, images, "data.val_share=0.1", "data.val_labels=" + files.path("truth.json")}), 3);
-  EXPECT_EQ(code({labels, images, "train.augment.mosaic=0.5"}), 3);
+  EXPECT_EQ(code({labels, images, "train.augment.mosaic=0.5"}), 0);
   EXPECT_EQ(code({labels, images}), 0);
   EXPECT_THROW((void)open_data(config({labels, "data.images=" + files.path("nowhere")})), DataError);
 }

@@ -81,6 +81,71 @@ TEST(BdcHook, AFlipLeavesALeftwardBiasLeftward) {
   EXPECT_LT(learnt_bias(true, "absence_aware"), -0.05);
 }
 
+struct Learnt {
+  double bias;  ///< to x1, in box widths
+  std::int64_t boxes;
+};
+
+/// The same of a crowd of which every image has an input of its own, a mosaic with three others or alone; in mosaics,
+/// images at the right are flipped.
+Learnt learnt_in_mosaics(bool is_mosaic, const char* profile) {
+  const CrowdData crowd = leftward_crowd(60);
+  const test::TemporaryFolder folder;
+  const auto hook = make_learner_hook("bdc", {1, check_options(find_builtin_hook("bdc")->options,
+                                                               Json{{"profile", profile}, {"warmup", 0}}, "options")});
+  plugin::RunContext run = make_run_context(crowd);
+  run.run_folder = folder.path().string();
+  hook->before_fit(run);
+  const auto count = static_cast<std::int64_t>(crowd.images.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    plugin::Images images{torch::zeros({1, 3, 200, 200}), {}};
+    plugin::ImageMeta meta;
+    meta.index = i;
+    meta.original_width = meta.original_height = 100;
+    meta.content_width = meta.content_height = 200;
+    for (std::int64_t q = 0; is_mosaic && q < 4; ++q) {
+      const double x = q % 2 == 0 ? 0 : 100, y = q < 2 ? 0 : 100;
+      const plugin::Affine straight{{1, 0, x, 0, 1, y}}, flipped{{-1, 0, x + kImage, 0, 1, y}};
+      // The image that the mosaic is made for stands in another quarter every time.
+      const std::int64_t index = (i + (q + 4 - i % 4) % 4 * 7) % count;
+      meta.tiles.push_back({index, 100, 100, q % 2 == 0 ? straight : flipped, {x, y, x + 100, y + 100}});
+      if (index == i) meta.to_input = meta.tiles.back().to_input;
+    }
+    images.meta = {meta};
+    std::vector<plugin::Tile> shown = meta.tiles;
+    if (!is_mosaic) shown.push_back({i, 100, 100, {}, {0, 0, 200, 200}});
+    std::vector<torch::Tensor> boxes;
+    for (const plugin::Tile& tile : shown) {
+      const Box& exact = crowd.annotations[crowd.annotation_begin[static_cast<std::size_t>(tile.index)] + 1].box;
+      const torch::Tensor box =
+          torch::tensor({exact.x1, exact.y1, exact.x2, exact.y2}, torch::kFloat64).reshape({1, 4});
+      boxes.push_back(tile.to_input.apply_to_boxes(box).to(torch::kFloat32));
+    }
+    const auto n = static_cast<std::int64_t>(boxes.size());
+    const plugin::Predictions seen{torch::cat(boxes), torch::full({n}, 0.9F), torch::ones({n, 1}),
+                                   torch::zeros({n}, torch::kInt64)};
+    plugin::Targets targets;
+    plugin::LossContext step{&images, &seen, nullptr, &targets};
+    hook->before_loss(run, step);
+    EXPECT_GE(targets.size(), n) << "an object in every image that is shown";
+    for (std::int64_t b = 0; b < n; ++b) {
+      const torch::Tensor nearest = (targets.boxes - boxes[static_cast<std::size_t>(b)]).abs().amax(1).min();
+      EXPECT_LT(nearest.item<double>(), kShift) << "where the detector sees it";
+    }
+  }
+  hook->after_epoch(run);
+  const auto learnt = nlohmann::json::parse(test::read_file(folder.path() / "annotators.json"));
+  const auto& box = learnt["annotators"][0]["box"];
+  return {box["deviation_sum"][0].get<double>() / box["count"].get<double>(), box["count"].get<std::int64_t>()};
+}
+
+TEST(BdcHook, AMosaicLeavesALeftwardBiasLeftwardAndAnImageTeachesOncePerEpoch) {
+  const Learnt mosaics = learnt_in_mosaics(true, "reference"), alone = learnt_in_mosaics(false, "reference");
+  EXPECT_NEAR(mosaics.bias, -kShift / 30, 0.02);
+  EXPECT_EQ(mosaics.boxes, alone.boxes);
+  EXPECT_LT(learnt_in_mosaics(true, "absence_aware").bias, -0.05);
+}
+
 TEST(BdcHook, WithoutTheWayBackToTheOriginalFrameTheBiasWouldBeLost) {
   EXPECT_GT(std::abs(learnt_bias(false, "reference") + kShift / 30), 0.1);
 }

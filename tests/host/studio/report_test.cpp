@@ -113,7 +113,7 @@ TEST(SvgChart, EveryFinitePointIsDrawnAndNothingElse) {
 TEST(Report, HasEveryPartAndARowForEveryAnnotator) {
   const ReportData data = shapes_report();
   const std::string page = render_report(data, {});
-  for (const char* id : {"curves", "methods", "annotators", "groups", "gallery", "relabel"}) {
+  for (const char* id : {"curves", "methods", "annotators", "groups", "gallery", "settle", "relabel", "plan"}) {
     EXPECT_NE(page.find("<section id=\"" + std::string(id)), std::string::npos) << id;
   }
   EXPECT_EQ(count(page, "<tr data-k="), 12u);
@@ -188,7 +188,7 @@ TEST(Relabel, TheFirstMethodThatKnowsExistenceRanks) {
   std::swap(data.methods[0], data.methods[1]);
   EXPECT_TRUE(data.methods[0].targets.existence.empty());
   EXPECT_EQ(relabel_csv(data, 1000), before);
-  EXPECT_TRUE(says(relabel_section(data, {}), "by the consensus of <bdi>bdc</bdi>"));
+  EXPECT_TRUE(says(relabel_section(data, {}), "By the consensus of <bdi>bdc</bdi>"));
 }
 
 TEST(Relabel, SaysWhetherTheNextAnnotatorWasLearntOrAssumed) {

@@ -2,6 +2,7 @@
 // networks.
 #include "yolov7/detector.h"
 
+#include "engine/mixed_precision.h"
 #include "support/detector_laws.h"
 #include "yolov7/decode.h"
 
@@ -100,6 +101,38 @@ TEST(Yolov7Assignment, TurningTheImageOnItsSideTurnsTheAssignment) {
                              key(there.cell.select(1, 1), there.cell.select(1, 0), b[l].target)));
   }
   EXPECT_GT(total, 1);
+}
+
+/// Every pair, level by level.
+std::vector<std::int64_t> flat(const std::vector<Pairs>& pairs) {
+  std::vector<std::int64_t> out;
+  for (const Pairs& level : pairs) {
+    for (const Tensor& t : {level.row, level.target}) {
+      out.insert(out.end(), t.data_ptr<std::int64_t>(), t.data_ptr<std::int64_t>() + t.numel());
+    }
+  }
+  return out;
+}
+
+TEST(Yolov7Assignment, IsTheSameUnderAutocast) {
+  constexpr std::int64_t kMany = 20, kTargets = 80;
+  Detector detector = build({}, kMany);
+  const auto activations = detector.forward(picture(4, 128, 128));
+  const auto& heads = static_cast<const Heads&>(*activations);
+  const Targets t = some_targets(kTargets, 4, 128, 128);
+  const Tensor probs = torch::rand({kTargets, kMany}).softmax(1);
+  const auto assigned = [&](const ClassFit& fit) {
+    return flat(assign_optimal_transport(heads, t.boxes, t.image_index, fit, t.boxes));
+  };
+  const auto expected = assigned(fit_of_probs(probs));
+  ASSERT_FALSE(expected.empty());
+  const auto rounded = assigned([&](const Tensor& targets, const Tensor& margins) {
+    return probs.index_select(0, targets).to(torch::kBFloat16).mm(margins.t().to(torch::kBFloat16)).to(torch::kFloat32);
+  });
+  ASSERT_NE(rounded, expected) << "half precision would choose other pairs";
+  const bdc::host::HalfPrecision half(torch::kCPU, true);
+  ASSERT_EQ(torch::mm(probs, probs.t()).scalar_type(), torch::kBFloat16) << "autocast is on";
+  EXPECT_EQ(assigned(fit_of_probs(probs)), expected);
 }
 
 TEST(Yolov7Decode, KeepsTheBestAndStaysWithinItsLimits) {

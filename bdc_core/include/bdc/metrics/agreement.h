@@ -32,9 +32,6 @@ struct AnnotatorAgreement {
   [[nodiscard]] double recall() const {
     return targets_seen == 0 ? 0 : static_cast<double>(matched) / static_cast<double>(targets_seen);
   }
-  [[nodiscard]] double class_agreement() const {
-    return matched == 0 ? 0 : static_cast<double>(same_class) / static_cast<double>(matched);
-  }
 };
 
 struct Agreement {

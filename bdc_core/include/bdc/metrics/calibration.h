@@ -20,6 +20,8 @@ struct CalibrationBin {
 struct Calibration {
   double expected_error = 0;  ///< ECE: sum of count / total * |mean_confidence - share_correct|; 0 without samples
   double largest_error = 0;   ///< over the bins that are not empty
+  /// 90 % interval of expected_error, by resampling images: filled by calibrate_targets when it is asked to.
+  double error_low = 0, error_high = 0;
   std::size_t count = 0;
   std::vector<CalibrationBin> bins;
 
@@ -44,10 +46,13 @@ struct TargetCalibration {
 
 /// Targets are tied to objects of any class, best existence first, by the largest IoU of at least match_iou among the
 /// free ones; crowds are left out, and so are targets that overlap one by at least match_iou of their own area.
-/// evaluated: one flag per image, or empty for those the truth covers. Throws DataError when there is no truth or it
-/// does not fit.
+/// evaluated: one flag per image, or empty for those the truth covers. resamples: of the images, for intervals of the
+/// errors; the same ones every time; 0: no intervals. Throws DataError when there is no truth or it does not fit.
 [[nodiscard]] TargetCalibration calibrate_targets(const Targets& targets, const CrowdData& crowd,
                                                   double match_iou = 0.5, std::size_t bins = 15,
-                                                  const std::vector<char>& evaluated = {});
+                                                  const std::vector<char>& evaluated = {}, int resamples = 0);
+
+/// Resamples that give an interval's ends to about a tenth of its length.
+inline constexpr int kErrorResamples = 200;
 
 }  // namespace bdc

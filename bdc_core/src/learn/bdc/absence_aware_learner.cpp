@@ -28,7 +28,7 @@ void archive_beliefs(Archive& state, Beliefs& b) {
   state(p.precision_shape), state(p.precision_rate), state(p.bias_strength);
   state(p.recall_a), state(p.recall_b), state(p.spurious_shape), state(p.spurious_rate);
   for (auto& kind : p.worklist) state(kind.object_share), state(kind.blank_share);
-  state(p.right_strength), state(p.wrong_strength);
+  state(p.right_strength), state(p.wrong_strength), state(p.ease), state(p.ease_shape);
   std::vector<double> shares = p.wrong_share.dense();  // the form of states since 0.1
   state(shares);
   if constexpr (!std::is_const_v<Beliefs>) p.wrong_share = WrongShares::from_dense(shares);
@@ -72,6 +72,7 @@ AbsenceAwareBeliefs with_new_detector(const CrowdData& crowd, const AbsenceAware
   std::copy(learnt.source.begin(), learnt.source.end(), b.source.begin());
   std::copy(learnt.log_confusion.value.begin(), learnt.log_confusion.value.end(), b.log_confusion.value.begin());
   b.class_weight = learnt.class_weight;
+  b.labels.single_share = learnt.labels.single_share;
   SourceBelief& detector = b.source.back();
   detector.active = true;
   detector.recall_a = 1;

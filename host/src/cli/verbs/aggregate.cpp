@@ -12,11 +12,14 @@
 #include "bdc/base/user_error.h"
 #include "bdc/crowd/coco.h"
 #include "bdc/crowd/consensus.h"
+#include "bdc/crowd/decisions.h"
 #include "bdc/crowd/labels_digest.h"
 #include "bdc/learn/learners.h"
+#include "bdc/learn/settled.h"
 #include "bdc/metrics/aggregation_ap.h"
 #include "bdc/metrics/agreement.h"
 #include "bdc/metrics/calibration.h"
+#include "cli/config/key_and_value.h"
 #include "cli/open_engine.h"
 #include "cli/verb.h"
 #include "cli/verbs/annotator_table.h"
@@ -34,7 +37,7 @@ namespace {
 struct Flags {
   std::vector<std::string> labels;
   std::string method = "bdc", predictions, prior, output, annotators, truth;
-  std::vector<std::string> options;
+  std::vector<std::string> options, decisions;
   ConsensusOptions consensus;
   double min_existence = 0, min_score = 0;
   int threads = 0;
@@ -46,11 +49,9 @@ struct Flags {
 std::map<std::string, std::string> option_map(const std::vector<std::string>& options) {
   std::map<std::string, std::string> out;
   for (const auto& option : options) {
-    const auto equals = option.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == option.size()) {
-      throw UserError(ExitCode::usage, "--option " + printable(option) + ": expected NAME=VALUE");
-    }
-    if (!out.emplace(option.substr(0, equals), option.substr(equals + 1)).second) {
+    const auto [key, value] = key_and_value("--option", option);
+    if (value.empty()) throw UserError(ExitCode::usage, "--option " + printable(option) + ": expected KEY=VALUE");
+    if (!out.emplace(key, value).second) {
       throw UserError(ExitCode::usage, "--option " + printable(option) + ": this option is given twice");
     }
   }
@@ -59,7 +60,7 @@ std::map<std::string, std::string> option_map(const std::vector<std::string>& op
 
 std::unique_ptr<Learner> method_for(const std::string& name, const std::map<std::string, std::string>& options) {
   try {
-    return make_learner(name, options);
+    return make_learner(name, options, "--option");
   } catch (const std::invalid_argument& e) {
     throw UserError(ExitCode::usage, e.what());
   }
@@ -69,6 +70,7 @@ struct Work {
   CrowdData crowd;
   std::optional<Predictions> predictions;
   std::optional<AnnotatorPosteriors> prior;
+  std::optional<Decisions> decisions;
   std::vector<char> evaluated;
   std::vector<std::string> notes;
 };
@@ -133,7 +135,25 @@ Work load(const Flags& flags, const ReadOptions& reading, Progress& progress) {
   if (work.crowd.has_truth) work.evaluated.assign(work.crowd.truth_covers.begin(), work.crowd.truth_covers.end());
   if (!flags.predictions.empty()) work.predictions = predictions_for(work.crowd, flags.predictions);
   if (!flags.prior.empty()) work.prior = prior_for(work.crowd, flags.prior, work.notes);
+  if (!flags.decisions.empty()) {
+    work.decisions = read_decisions(flags.decisions, work.crowd);
+    for (const std::string& one : work.decisions->contradictions) {
+      work.notes.push_back("contradiction, so that neither counts: " + one);
+    }
+  }
   return work;
+}
+
+std::string digest_of(const std::optional<Decisions>& decisions) {
+  if (!decisions) return "none";
+  Checksum sum;
+  for (const Decision& d : decisions->list) {
+    const std::int32_t numbers[] = {d.image, d.label, d.object ? 1 : 0, d.place ? 1 : 0};
+    sum.add(numbers, sizeof(numbers));
+    sum.add(&d.box, sizeof(Box));
+    sum.add(&d.at(), sizeof(Box));
+  }
+  return "digest " + sum.text();
 }
 
 /// What must be the same in all ranks.
@@ -154,7 +174,8 @@ std::vector<Fact> facts_of(const Flags& flags, const Work& work) {
           {"method", flags.method + (options.empty() ? "" : ", " + join(options))},
           {"set of labels", labels_digest(work.crowd)},
           {"set of predictions", work.predictions ? "digest " + predictions.text() : "none"},
-          {"prior", prior.str()}};
+          {"prior", prior.str()},
+          {"set of decisions", digest_of(work.decisions)}};
 }
 
 FitInput input_for(const Work& work, const Flags& flags, const std::string& label, Progress& progress) {
@@ -258,13 +279,17 @@ Json summary(const Work& work, const FitResult& result, const Agreement& agreeme
               {"seconds", seconds}};
   if (work.crowd.has_truth) {
     const auto judged = evaluate_targets(result.targets, work.crowd, {}, work.evaluated);
-    const auto calibration = calibrate_targets(result.targets, work.crowd, 0.5, 15, work.evaluated);
+    const auto calibration = calibrate_targets(result.targets, work.crowd, 0.5, 15, work.evaluated, kErrorResamples);
     out["AP"] = judged.stats[0];
     out["AP50"] = judged.stats[1];
     out["AP75"] = judged.stats[2];
-    out["class_calibration_error"] = calibration.classes.expected_error;
-    out["existence_calibration_error"] = calibration.existence.expected_error;
-    out["located_calibration_error"] = calibration.located.expected_error;
+    const auto add = [&](const std::string& what, const Calibration& c) {
+      out[what + "_calibration_error"] = c.expected_error;
+      out[what + "_calibration_error_interval"] = {c.error_low, c.error_high};
+    };
+    add("class", calibration.classes);
+    add("existence", calibration.existence);
+    add("located", calibration.located);
   }
   return out;
 }
@@ -286,9 +311,14 @@ void print_summary(const Json& s) {
             << text("mean_pairwise_iou", 3) << "\n";
   if (s.contains("AP")) {
     std::cout << "against the truth: AP50 " << percent(s["AP50"]) << ", AP75 " << percent(s["AP75"]) << ", AP "
-              << percent(s["AP"]) << "; calibration error " << percent(s["class_calibration_error"]) << " % (classes), "
-              << percent(s["existence_calibration_error"]) << " % (existence), "
-              << percent(s["located_calibration_error"]) << " % (located)\n";
+              << percent(s["AP"]) << "\n";
+    const auto error = [&](const std::string& key) {
+      const Json& interval = s[key + "_interval"];
+      return percent(s[key]) + " % (" + percent(interval[0]) + " to " + percent(interval[1]) + ")";
+    };
+    std::cout << "calibration error, 90 % interval in brackets: classes " << error("class_calibration_error")
+              << ", existence " << error("existence_calibration_error") << ", located "
+              << error("located_calibration_error") << "\n";
   }
 }
 
@@ -314,22 +344,48 @@ int list_methods() {
   return 0;
 }
 
+/// A method that does not estimate existence cannot cut by it.
+void check_existence(const Flags& flags, const std::map<std::string, std::string>& options) {
+  const LearnerInfo& chosen = chosen_learner(flags.method, options).info;
+  if (flags.min_existence == 0 || chosen.traits.knows_existence) return;
+  const auto estimates = [](const LearnerEntry& entry) { return entry.info.traits.knows_existence; };
+  const LearnerInfo& other = std::find_if(learners().begin(), learners().end(), estimates)->info;
+  const bool same_method = !chosen.profile_of.empty() && chosen.profile_of == other.profile_of;
+  throw UserError(ExitCode::usage, "--min-existence: " + chosen.name + " does not estimate existence; use " +
+                                       (same_method || other.profile_of.empty() ? other.name : other.profile_of));
+}
+
 /// What can be said of the command line before anything is read.
 void check(const Flags& flags, const ReadOptions& reading) {
   if (flags.labels.empty()) throw UserError(ExitCode::usage, "aggregate: no labels given; see --help");
   std::vector<std::string> inputs = flags.labels;
   inputs.insert(inputs.end(), {flags.predictions, flags.prior, flags.truth});
   for (const std::string& file : files_of(reading)) inputs.push_back(file);
+  require_no_folders({flags.annotators});
+  require_other_truth(flags.labels, flags.truth);
+  inputs.insert(inputs.end(), flags.decisions.begin(), flags.decisions.end());
   check_outputs(inputs, {flags.output, flags.annotators});
   keep_others_files({flags.output, flags.annotators}, flags.force);
   if (flags.output.empty() && flags.consensus.format != ConsensusOptions().format) {
     throw UserError(ExitCode::usage, "--output-format " + flags.consensus.format + " writes nothing without --output");
   }
   const auto options = option_map(flags.options);
-  if (flags.method != "all") return (void)method_for(flags.method, options);
+  if (flags.method != "all") {
+    (void)method_for(flags.method, options);
+    return check_existence(flags, options);
+  }
   if (!options.empty() || !flags.output.empty() || !flags.annotators.empty()) {
     throw UserError(ExitCode::usage, "--method all only compares; leave out --option, --output and --annotators");
   }
+  if (!flags.decisions.empty()) {
+    throw UserError(ExitCode::usage, "--decisions goes with one method; leave out --method all");
+  }
+}
+
+std::string text_of(const SettledFit& settled, const std::string& method) {
+  return "decided: " + counted(settled.objects, "object") + " and " + counted(settled.nothing, "place") +
+         " without one; " + counted(settled.labels, "label") + " stood there" +
+         (settled.taught ? std::string() : "; the method '" + method + "' learns nothing about people from it");
 }
 
 struct Fitted {
@@ -350,7 +406,14 @@ Fitted fit_as_rank(Flags flags, const ReadOptions& reading, const Launch& launch
     const double started = now_seconds();
     FitInput input = input_for(out.work, flags, flags.method, progress);
     input.ranks = ranks.get();
-    out.result = method_for(flags.method, option_map(flags.options))->fit(input);
+    const auto method = method_for(flags.method, option_map(flags.options));
+    if (out.work.decisions) {
+      SettledFit settled = fit_with_decisions(*method, input, *out.work.decisions);
+      out.result = std::move(settled.result);
+      out.work.notes.push_back(text_of(settled, flags.method));
+    } else {
+      out.result = method->fit(input);
+    }
     out.seconds = now_seconds() - started;
   });
   return out;
@@ -420,19 +483,18 @@ void add_aggregate(Command& program) {
       .type_name("NAME")
       .show_default();
   verb.add_option("--option", flags->options, "a setting of the method; may be repeated")
-      .type_name("NAME=VALUE")
+      .type_name("KEY=VALUE")
       .repeated();
   verb.add_option("-o,--output", flags->output, "write the consensus here").type_name("PATH");
   verb.add_option("--output-format", flags->consensus.format,
                   "coco, crowd, cvat, datumaro, fiftyone, label-studio, yolo, yolo-scores or voc")
       .type_name("NAME")
       .show_default()
-      .check([](const std::string& name) {
+      .one_of([] {
         std::vector<std::string> names;
-        for (const ConsensusFormatInfo& format : consensus_formats()) names.push_back(format.name);
-        const bool known = std::find(names.begin(), names.end(), name) != names.end();
-        return known ? std::string() : "expected one of " + join(names) + ", found '" + printable(name) + "'";
-      });
+        for (const ConsensusFormatInfo& format : consensus_formats()) names.emplace_back(format.name);
+        return names;
+      }());
   verb.add_option("--min-existence", flags->min_existence, "write only objects that are real with this probability")
       .range(0.0, 1.0);
   verb.add_option("--min-score", flags->min_score, "write only objects with at least this score").range(0.0, 1.0);
@@ -440,10 +502,13 @@ void add_aggregate(Command& program) {
       .type_name("FILE");
   verb.add_option("--predictions", flags->predictions, "a detector's results on the same images").type_name("FILE");
   verb.add_option("--prior", flags->prior, "annotators of an earlier project").type_name("FILE");
+  verb.add_option("--decisions", flags->decisions, "what the report's page saved: a trusted person's word; repeatable")
+      .type_name("FILE")
+      .repeated();
   verb.add_option("--truth", flags->truth, "true boxes, only to evaluate the result").type_name("FILE");
   verb.add_option("--threads", flags->threads, "0: all cores; the result is the same").range(0, 1024);
   add_processes_option(verb, flags->processes);
-  verb.add_option("--timeout", flags->timeout, "seconds that several processes wait for one of them at most")
+  verb.add_option("--timeout", flags->timeout, "longest that processes wait for one another, seconds")
       .range(1.0, 1e6)
       .show_default();
   verb.add_flag("--methods", flags->list, "list methods and their settings");
@@ -452,9 +517,8 @@ void add_aggregate(Command& program) {
   verb.add_flag("--force", flags->force, "replace files that are not marked as bdc-host's own");
   const auto reading = add_label_options(verb);
   verb.footer(
-      "Examples:\n"
-      "  bdc-host aggregate crowd.json -o consensus.xml --output-format cvat --min-existence 0.5\n"
-      "  bdc-host aggregate crowd.json -o consensus.json --processes 4");
+      "Example:\n"
+      "  bdc-host aggregate crowd.json -o consensus.xml --output-format cvat --min-existence 0.5");
   verb.run([=] { return aggregate(*flags, *reading); });
 }
 

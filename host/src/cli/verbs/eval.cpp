@@ -8,6 +8,8 @@
 #include "bdc/crowd/coco.h"
 #include "bdc/metrics/aggregation_ap.h"
 #include "cli/verb.h"
+#include "cli/verbs/eval_without_truth.h"
+#include "cli/verbs/label_options.h"
 #include "files/json_file.h"
 
 namespace bdc::host {
@@ -15,10 +17,11 @@ namespace {
 
 struct Flags {
   std::string predictions, truth;
+  std::vector<std::string> labels;
   std::vector<double> ious;
   std::vector<int> max_detections;
   int threads = 0;
-  bool per_class = false, json = false, common_images = false;
+  bool per_class = false, per_annotator = false, json = false, common_images = false;
 };
 
 std::string cell(double value) {
@@ -109,7 +112,22 @@ void print(const CocoEvalResult& result, const CrowdData& truth, const Flags& fl
   classes.print(std::cout);
 }
 
-int eval(const Flags& flags) {
+int eval(const Flags& flags, const ReadOptions& reading) {
+  if (flags.labels.empty() && (flags.predictions.empty() || flags.truth.empty())) {
+    throw UserError(ExitCode::usage,
+                    "eval: expected predictions and the truth, or predictions and --crowd LABELS; see --help");
+  }
+  if (!flags.labels.empty()) {
+    if (!flags.truth.empty()) {
+      throw UserError(ExitCode::usage, "--crowd judges without truth; leave out " + printable(flags.truth, 200));
+    }
+    if (!flags.ious.empty() || !flags.max_detections.empty() || flags.common_images) {
+      throw UserError(ExitCode::usage, "--iou, --max-dets and --common-images go with the truth, not with --crowd");
+    }
+    return eval_without_truth(
+        {flags.labels, flags.predictions, flags.threads, flags.per_class, flags.per_annotator, flags.json}, reading);
+  }
+  if (flags.per_annotator) throw UserError(ExitCode::usage, "--per-annotator goes with --crowd");
   if (flags.max_detections.size() > 3) {
     throw UserError(ExitCode::usage,
                     "--max-dets: expected at most three limits, found " + std::to_string(flags.max_detections.size()));
@@ -137,13 +155,15 @@ int eval(const Flags& flags) {
 }  // namespace
 
 void add_eval(Command& program) {
-  Command verb = program.add_verb("eval", "Evaluate detections or a consensus against the truth (COCO's rules)");
+  Command verb = program.add_verb("eval", "Evaluate detections or a consensus against the truth, or without one");
   const auto flags = std::make_shared<Flags>();
-  verb.add_option("predictions", flags->predictions, "COCO results, or what `aggregate` wrote")
-      .required()
-      .type_name("FILE");
-  verb.add_option("truth", flags->truth, "COCO JSON with the true boxes").required().type_name("FILE");
+  verb.add_option("predictions", flags->predictions, "COCO results, or what `aggregate` wrote").type_name("FILE");
+  verb.add_option("truth", flags->truth, "COCO JSON with the true boxes").type_name("FILE");
+  verb.add_option("--crowd", flags->labels, "annotators' labels, to judge by without truth; may be repeated")
+      .type_name("PATH")
+      .repeated();
   verb.add_flag("--per-class", flags->per_class, "also print a row for every class");
+  verb.add_flag("--per-annotator", flags->per_annotator, "--crowd: also the agreement without each annotator");
   verb.add_option("--iou", flags->ious, "IoU thresholds to average over")
       .type_name("X")
       .check([](const std::string& text) {
@@ -157,8 +177,13 @@ void add_eval(Command& program) {
   verb.add_option("--threads", flags->threads, "0: all cores").range(0, 1024);
   verb.add_flag("--common-images", flags->common_images, "leave out results on images that the truth does not list");
   verb.add_flag("--json", flags->json, "as JSON");
-  verb.footer("Example:\n  bdc-host eval consensus.json truth.json --per-class");
-  verb.run([=] { return eval(*flags); });
+  const auto reading = add_label_options(verb);
+  verb.footer(
+      "Examples:\n"
+      "  bdc-host eval consensus.json truth.json --per-class\n"
+      "  bdc-host eval detections.json --crowd crowd.json\n"
+      "  bdc-host eval --crowd crowd.json --per-annotator     the annotators' agreement alone");
+  verb.run([=] { return eval(*flags, *reading); });
 }
 
 }  // namespace bdc::host

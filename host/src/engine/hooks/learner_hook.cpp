@@ -35,14 +35,20 @@ std::string default_profile(const std::string& method) {
   return "";
 }
 
+/// Of the frames of one input, from `first` on: that of the image which the input was made for.
+std::size_t own_frame(const std::vector<Frame>& frames, std::size_t first, const plugin::Images& images) {
+  std::size_t f = first;
+  while (f + 1 < frames.size() && frames[f].image != images.meta[frames[first].input].index) ++f;
+  return f;
+}
+
 class LearnerHook : public plugin::TrainingHook {
  public:
   LearnerHook(std::string name, const LearnerInfo& info, const plugin::Options& options, Communicator& ranks)
       : name_(std::move(name)), info_(info), ranks_(ranks) {
     const auto& given = options.values();
-    std::map<std::string, OptionValue> own;
-    for (const OptionSpec& spec : hook_options_of(info)) own[spec.name] = given.at(spec.name);
-    learner_ = make_learner_with(info.name, own);
+    for (const OptionSpec& spec : hook_options_of(info)) learner_options_[spec.name] = given.at(spec.name);
+    learner_ = make_learner_with(info.name, learner_options_);
     if (!info.traits.uses_detections) return;
     warmup_ = options.get_int("warmup");
     save_labels_ = options.get_bool("save_labels");
@@ -76,12 +82,15 @@ class LearnerHook : public plugin::TrainingHook {
       seen = run.unmap_predictions(*step.predictions, *step.images);
     }
     Targets batch;
-    const std::vector<Frame> frames = seen ? frames_of(*step.images) : std::vector<Frame>{};
-    for (std::size_t b = 0; b < step.images->meta.size(); ++b) {
-      const auto image = static_cast<std::size_t>(step.images->meta[b].index);
-      DetectedBoxes detections = seen ? of_image(*seen, b) : DetectedBoxes{};
-      if (seen) detections.view = view_of(frames[b]);
-      add_targets(image, detections, run.epoch < warmup_, batch);
+    const std::vector<Frame> frames = frames_of(*step.images);
+    std::size_t own = frames.size();  // of the input: the frame of the image that it was made for
+    for (std::size_t f = 0; f < frames.size(); ++f) {
+      const auto image = static_cast<std::size_t>(frames[f].image);
+      DetectedBoxes detections = seen ? of_image(*seen, f) : DetectedBoxes{};
+      if (seen) detections.view = view_of(frames[f]);
+      const bool is_first = f == 0 || frames[f].input != frames[f - 1].input;
+      if (is_first) own = own_frame(frames, f, *step.images);
+      add_targets(image, detections, run.epoch < warmup_, f == own, batch);
       drawn_ += objects_drawn(*run.labels, image);
     }
     trained_on_ += static_cast<double>(batch.box.size());
@@ -117,6 +126,7 @@ class LearnerHook : public plugin::TrainingHook {
 
   void load_state(plugin::RunContext& run, const std::string& bytes) override {
     begin(run);
+    second_.reset();
     if (!watches()) return plugin::TrainingHook::load_state(run, bytes);
     StateReader state(bytes);
     std::vector<char> learnt;
@@ -138,6 +148,7 @@ class LearnerHook : public plugin::TrainingHook {
   void begin(const plugin::RunContext& run) {
     is_reported_ = run.has_truth || save_labels_;
     if (has_begun_) return;
+    labels_ = run.labels;
     learner_->begin(*run.labels, torch::get_num_threads(), ranks_);
     no_evidence_ = learner_->evidence().save();
     has_begun_ = true;
@@ -172,11 +183,16 @@ class LearnerHook : public plugin::TrainingHook {
     latest_.clear();
   }
 
-  /// Adds what image `image` is trained on. detections: of this step; empty unless each batch is watched.
-  void add_targets(std::size_t image, const DetectedBoxes& detections, bool warm, Targets& batch) {
+  /// Adds what image `image` is trained on. detections: of this step; empty unless each batch is watched. is_own: this
+  /// is the one time in the epoch that the image teaches something; elsewhere it fills up a mosaic.
+  void add_targets(std::size_t image, const DetectedBoxes& detections, bool warm, bool is_own, Targets& batch) {
     if (!watches() || (!each_batch_ && warm)) return append_image(learner_->without_detector(), image, batch);
     if (!each_batch_) return append_image(epoch_targets_, image, batch);
     const bool blind = warm && info_.traits.warmup_targets == WarmUp::no_detections;
+    if (!is_own) {
+      return warm && !blind ? append_image(learner_->without_detector(), image, batch)
+                            : append_image(shown_again(image, blind ? DetectedBoxes{} : detections), 0, batch);
+    }
     // Evidence is collected while warming up, too, so that the detector's skill is known when its word begins to count.
     Targets now = learner_->observe(image, blind ? DetectedBoxes{} : detections);
     if (warm && !blind) {
@@ -185,6 +201,17 @@ class LearnerHook : public plugin::TrainingHook {
       append_image(now, 0, batch);
     }
     if (is_reported_) latest_.set(image, std::move(now));
+  }
+
+  /// What the learner makes of an image without learning from it.
+  Targets shown_again(std::size_t image, const DetectedBoxes& detections) {
+    if (!second_) {
+      second_ = make_learner_with(info_.name, learner_options_);
+      second_->begin(*labels_, torch::get_num_threads());
+      second_->load(learner_->save());
+    }
+    second_->evidence().load(no_evidence_);
+    return second_->observe(image, detections);
   }
 
   /// A detector that is shown almost no targets learns that nothing is there, and never recovers: says so once.
@@ -213,6 +240,7 @@ class LearnerHook : public plugin::TrainingHook {
 
   void finish_epoch(plugin::RunContext& run) {
     const double bound = learner_->finish_epoch();
+    if (second_) second_->load(learner_->save());
     if (bound != 0) run.metrics[name_ + "/bound"] = bound;
     write_posteriors(run.epoch + 1, run);
   }
@@ -224,7 +252,10 @@ class LearnerHook : public plugin::TrainingHook {
   std::string name_;
   const LearnerInfo& info_;
   Communicator& ranks_;
+  std::map<std::string, OptionValue> learner_options_;
   std::unique_ptr<Learner> learner_;
+  std::unique_ptr<Learner> second_;  ///< with the posteriors of the first, for images that are shown again in mosaics
+  const CrowdData* labels_ = nullptr;
   std::string no_evidence_;
   std::int64_t warmup_ = 0;
   bool each_batch_ = true, save_labels_ = false, is_reported_ = false, has_begun_ = false;

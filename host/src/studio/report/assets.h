@@ -5,5 +5,6 @@ namespace bdc::host {
 
 extern const char* const kReportStyle;
 extern const char* const kReportScript;
+extern const char* const kSettleScript;  ///< of the section where places are settled
 
 }  // namespace bdc::host

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "bdc/base/text.h"
+#include "files/metrics_log.h"
 #include "studio/report/html.h"
 #include "studio/report/sections.h"
 #include "studio/report/svg_chart.h"
@@ -12,13 +13,8 @@ namespace {
 constexpr std::size_t kMostLines = 8, kMostRows = 500;
 
 PlotLine line_of(const std::vector<Json>& records, const std::string& key, const std::string& name) {
-  PlotLine line{name, {}, {}};
-  for (const Json& record : records) {
-    if (!record.contains(key) || !record[key].is_number()) continue;
-    line.x.push_back(record["epoch"].get<double>());
-    line.y.push_back(record[key].get<double>());
-  }
-  return line;
+  LoggedNumber logged = logged_number(records, key);
+  return {name, std::move(logged.epoch), std::move(logged.value), {}};
 }
 
 /// Every name that was ever logged as a number, in the order of its first appearance.

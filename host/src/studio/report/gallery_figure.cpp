@@ -27,9 +27,7 @@ const std::string& class_of(const CrowdData& crowd, std::int32_t label) {
 /// An annotator's own look in every figure: a hue by the golden ratio, away from the truth's green (110 to 190
 /// degrees), and one of six dashes, so that neighbours in hue, 5, 8 or 13 annotators apart, differ in these.
 std::string look_of(std::int32_t k) {
-  const double turn = std::fmod(k * 0.6180339887, 1.0);
-  return "class=\"a d" + std::to_string(k % 6) +
-         "\" style=\"--h:" + std::to_string(static_cast<int>(190 + 280 * turn) % 360) + "\"";
+  return "class=\"a d" + std::to_string(k % 6) + "\" style=\"--h:" + std::to_string(annotator_hue(k)) + "\"";
 }
 
 /// The annotations of image i inside a region.
@@ -153,6 +151,10 @@ std::string legend(const CrowdData& crowd, const std::set<std::int32_t>& drawers
 }
 
 }  // namespace
+
+int annotator_hue(std::int32_t k) {
+  return static_cast<int>(190 + 280 * std::fmod(k * 0.6180339887, 1.0)) % 360;
+}
 
 std::string gallery_figure(const ReportData& data, std::size_t i, double disagreement, std::size_t number) {
   const CrowdData& crowd = data.crowd;

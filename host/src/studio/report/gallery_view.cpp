@@ -71,6 +71,10 @@ double View::pixels() const {
   return kPage / std::ceil(all / rows);
 }
 
+View view_round(const Box& reach, double width, double height) {
+  return {region_round(reach, width, height), width, height, 1};
+}
+
 View view_of(const ReportData& data, std::size_t i, double width, double height) {
   const std::size_t panels = 1 + data.methods.size() + (data.crowd.has_truth && data.crowd.truth_covers[i] ? 1 : 0);
   View view{region_round(reach_of(data, i), width, height), width, height, panels};

@@ -23,6 +23,10 @@ struct View {
 /// Targets below this are not drawn.
 constexpr double kLeastSure = 0.05;
 
+/// Some margin round boxes, in a sensible shape; all of the image where that is not much more. width, height: of the
+/// image, 0 when unknown.
+[[nodiscard]] View view_round(const Box& reach, double width, double height);
+
 /// What to show of image i: the region that holds all boxes, with some margin, or the most disputed place alone where
 /// that is far smaller, or the whole image where that is not much more. width, height: of the image, 0 when unknown.
 [[nodiscard]] View view_of(const ReportData& data, std::size_t i, double width, double height);

@@ -4,6 +4,8 @@
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
 #include "bdc/crowd/clip_to_image.h"
+#include "bdc/learn/plan/look_plan.h"
+#include "studio/plan/plan_files.h"
 #include "studio/report/html.h"
 #include "studio/report/sections.h"
 
@@ -26,17 +28,13 @@ std::size_t drawers(const CrowdData& crowd, std::size_t image, const Box& box) {
   return static_cast<std::size_t>(std::unique(who.begin(), who.end()) - who.begin());
 }
 
-std::size_t lookers(const CrowdData& crowd, std::size_t image) {
-  return crowd.assignment_begin[image + 1] - crowd.assignment_begin[image];
-}
-
 /// The candidates in the order of their gain, and what that is judged by.
 struct Ranking {
   std::string method;
   Targets targets;     ///< with existence
   bool voted = false;  ///< the method knows no existence: the share of lookers who drew it stands for it
-  NextAnnotator next;
-  std::vector<RelabelItem> items;
+  Looker next;
+  std::vector<RankedPlace> items;
   double total = 0;  ///< sum of the gains
 };
 
@@ -59,8 +57,8 @@ Ranking ranking_of(const ReportData& data) {
     }
   }
   if (data.posteriors) out.next = median_annotator(*data.posteriors);
-  out.items = relabelling_order(out.targets, out.next);
-  for (const RelabelItem& item : out.items) out.total += item.gain;
+  out.items = places_worth_a_look(out.targets, out.next);
+  for (const RankedPlace& item : out.items) out.total += item.gain;
   return out;
 }
 
@@ -80,7 +78,7 @@ std::string csv_of(const CrowdData& crowd, const Ranking& ranking, std::size_t r
       "rank,expected_gain,image_id,file_name,left,top,width,height,class,class_probability,existence,drawn_by,seen_"
       "by\n";
   for (std::size_t r = 0; r < std::min(rows, ranking.items.size()); ++r) {
-    const RelabelItem& item = ranking.items[r];
+    const RankedPlace& item = ranking.items[r];
     const auto i = static_cast<std::size_t>(item.image);
     const Box& b = targets.box[item.target];
     const auto label = static_cast<std::size_t>(targets.label(item.target));
@@ -95,7 +93,7 @@ std::string csv_of(const CrowdData& crowd, const Ranking& ranking, std::size_t r
 
 /// Who is meant to look next: what this crowd taught, and what is assumed.
 std::string next_text(const Ranking& ranking) {
-  const NextAnnotator& next = ranking.next;
+  const Looker& next = ranking.next;
   std::string learnt, assumed;
   const auto add = [&](bool is_learnt, const std::string& text) {
     std::string& list = is_learnt ? learnt : assumed;
@@ -111,10 +109,11 @@ std::string next_text(const Ranking& ranking) {
 }
 
 std::string introduction(const Ranking& ranking) {
-  std::string out =
-      "<p>How many more labels would be right, on average, if " + next_text(ranking) +
-      " labelled the place once more: the expected gain, in right labels per extra annotation, by the consensus of " +
-      isolated(ranking.method) + ". ";
+  std::string out = "<p>What the labels would gain, on average, if " + next_text(ranking) +
+                    " labelled the place once more, in objects: 1 is an object that becomes found, named, in place and "
+                    "known to be so. "
+                    "By the consensus of " +
+                    isolated(ranking.method) + ". ";
   if (ranking.voted) {
     out +=
         "This method does not say how probable an object is (bdc in its profile absence_aware does), so the share of "
@@ -133,7 +132,7 @@ std::string table_of(const CrowdData& crowd, const Ranking& ranking, std::size_t
   }
   out += "</tr></thead><tbody>";
   for (std::size_t r = 0; r < rows; ++r) {
-    const RelabelItem& item = ranking.items[r];
+    const RankedPlace& item = ranking.items[r];
     const auto i = static_cast<std::size_t>(item.image);
     const auto label = static_cast<std::size_t>(targets.label(item.target));
     const Box& b = targets.box[item.target];

@@ -23,7 +23,8 @@ PlotLine line_of(const std::string& name, const Calibration& c) {
 
 std::string row(const std::string& method, const char* what, const Calibration& c) {
   return "<tr><td>" + isolated(method) + "</td><td>" + what + "</td><td class=\"n\">" + std::to_string(c.count) +
-         "</td><td class=\"n\">" + in_column(100 * c.expected_error, 1) + "</td></tr>";
+         "</td><td class=\"n\">" + in_column(100 * c.expected_error, 1) + "</td><td class=\"n\">" +
+         in_column(100 * c.error_low, 1) + " to " + in_column(100 * c.error_high, 1) + "</td></tr>";
 }
 
 }  // namespace
@@ -35,7 +36,7 @@ std::string reliability_section(const ReportData& data) {
   std::string rows, charts;
   for (const MethodLabels& m : data.methods) {
     if (m.targets.existence.empty()) continue;  // a score is no probability
-    const TargetCalibration c = calibrate_targets(m.targets, data.crowd, 0.5, kBins, covered);
+    const TargetCalibration c = calibrate_targets(m.targets, data.crowd, 0.5, kBins, covered, kErrorResamples);
     SvgChart chart;
     chart.title = m.name;
     chart.x_label = "probability said";
@@ -58,7 +59,7 @@ std::string reliability_section(const ReportData& data) {
          std::to_string(kLeastInBin) + " objects have are left out of the picture.</p><div class=\"cards\">" + charts +
          "</div><div class=\"scroll\"><table class=\"small\"><thead><tr><th scope=\"col\">method</th><th "
          "scope=\"col\">probability that</th><th scope=\"col\" class=\"n\">objects</th><th scope=\"col\" "
-         "class=\"n\">off by, %</th></tr></thead><tbody>" +
+         "class=\"n\">off by, %</th><th scope=\"col\" class=\"n\">90 % interval</th></tr></thead><tbody>" +
          rows + "</tbody></table></div></section>";
 }
 

@@ -44,6 +44,8 @@ struct ReportSettings {
   std::size_t gallery = 24;        ///< images
   std::size_t relabel_rows = 200;  ///< in the page; the CSV has more
   int threads = 0;
+  std::size_t planned_looks = 200;
+  std::size_t settle = 100;  ///< places that are offered for decisions
 };
 
 }  // namespace bdc::host

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "bdc/learn/annotator_clusters.h"
-#include "bdc/learn/relabelling.h"
 #include "studio/report/report_data.h"
 
 /// The sections of the page, in its order. A new one is a file that defines `std::string <name>_section(...)`, which
@@ -28,8 +27,12 @@
   SECTION(dependence, "alike", "Who errs alike", const ReportData&)                                                     \
   /* images on which the annotators disagree most, with each method's consensus beside */                               \
   SECTION(gallery, "gallery", "Disagreement", const ReportData&, const ReportSettings&)                                 \
+  /* places that a trusted person can settle on the page */                                                               \
+  SECTION(settle, "settle", "Decisions", const ReportData&, const ReportSettings&)                                      \
   /* what is worth another look, with all of it as a CSV file behind a link */                                          \
-  SECTION(relabel, "relabel", "Worth another look", const ReportData&, const ReportSettings&)
+  SECTION(relabel, "relabel", "Worth another look", const ReportData&, const ReportSettings&)                           \
+  /* which image should be shown to whom next, with all of it as a CSV file behind a link */                            \
+  SECTION(plan, "plan", "Plan", const ReportData&, const ReportSettings&)
 // clang-format on
 
 namespace bdc::host {

@@ -153,7 +153,7 @@ std::vector<Pair> mixed_up(const AnnotatorPosteriors& p, std::size_t k) {
 }
 
 bool has_edges(const AnnotatorPosteriors& p) {
-  return box_error_names(p.profile).name == std::array<std::string, 4>{"left", "top", "right", "bottom"};
+  return learner_traits(p.profile).box_error.of_edges;
 }
 
 /// How far out of the object an edge lies: errors count from left to right and from top to bottom.

@@ -108,6 +108,8 @@ struct AbsenceAwarePriors {
   std::array<WorklistPriors, kWorklists> worklist;
   double right_strength = 1.5,
          wrong_strength = 1;  ///< typical Dirichlet weight of the right class and of all the wrong
+  std::vector<double> ease;   ///< by true class: what the weight of the right class is multiplied by
+  double ease_shape = 2;      ///< ease ~ Gamma(shape, shape): the larger, the more alike are the classes
   WrongShares wrong_share;
   double tail = 5;                             ///< degrees of freedom of the Student-t edge error
   std::array<double, 2> size_power{0.5, 0.5};  ///< edge error grows as (width, height) to this power
@@ -137,6 +139,8 @@ struct SourceBelief {
 struct LabelCounts {
   ConfusionCells cells;            ///< in the columns of AbsenceAwareBeliefs::log_confusion
   std::vector<double> of_class{};  ///< [k * J + j]: labels of source k on objects of class j
+  /// By class, of the objects that one source alone drew. Empty: as of all objects.
+  std::vector<double> single_share{};
 };
 
 /// All that was learnt. Produced by a fit, enough to make targets for any image of the same crowd.
@@ -169,7 +173,8 @@ enum class AbsenceAwareUpdate { partition, sources, shift, boxes, noise_shape, d
 
 struct AbsenceAwareOptions {
   int max_rounds = 50;
-  /// Stop when a round raises the bound by less than this times (its size, at least 20,000, and 10,000 per source).
+  /// Stop when a round raises the bound by less than this times (its size, at least 20,000, and 10,000 for each of the
+  /// first hundred sources, 100,000 for each further one, 1,000 for each box beyond 50,000).
   double tolerance = 1e-6;
   double min_existence = 1e-6;  ///< candidates below are left out of the targets
   int threads = 0;              ///< 0: all cores. The result has the same bits for any number.

@@ -83,6 +83,7 @@ AbsenceAwareBeliefs initial_beliefs(const CrowdData& crowd, bool has_detector, c
   const std::size_t J = b.classes;
   b.priors.reference_size = {median_size(crowd, &Box::width), median_size(crowd, &Box::height)};
   b.priors.wrong_share = WrongShares::even(J);
+  b.priors.ease.assign(J, 1.0);
   b.priors.wrong_strength = 0.5 * static_cast<double>(J > 1 ? J - 1 : 1);
   b.priors.right_strength = 1.5 * b.priors.wrong_strength;
   b.source.resize(b.sources());

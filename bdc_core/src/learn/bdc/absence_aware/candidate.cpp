@@ -11,17 +11,22 @@ constexpr double kLogTwoPiE = 2.8378770664093454836;
 /// Range of the logarithm of a width or height; centre uniform in the image, log-size uniform in a range this long.
 constexpr double kLogSizeRange = 5.0;
 constexpr int kSolveSteps = 4;
+/// Confusion columns of a large crowd are fetched from memory so many items ahead.
+constexpr std::size_t kAhead = 4;
 /// Even boxes of one voice must agree a little to be put together.
 constexpr double kLeastVoices = 0.05;
 /// Class probabilities below this are set to 0: the bound loses less than J times this per candidate.
 constexpr double kSmallestProbability = 1e-10;
 
-/// exp(x) adds nothing to 1 below this.
-constexpr double kNegligible = -40;
+/// exp(x) adds nothing to 1 below this, and below minus the other nothing to a bound.
+constexpr double kNegligible = -40, kNegligibleSum = 60;
+
+/// Geometric mean of the two values in the middle. Changes their order.
 double median_of(std::vector<double>& values) {
-  std::sort(values.begin(), values.end());
   const std::size_t n = values.size();
-  return std::sqrt(values[(n - 1) / 2] * values[n / 2]);
+  const auto upper = values.begin() + static_cast<std::ptrdiff_t>(n / 2);
+  std::nth_element(values.begin(), upper, values.end());
+  return std::sqrt((n % 2 == 1 ? *upper : *std::max_element(values.begin(), upper)) * *upper);
 }
 
 }  // namespace
@@ -35,13 +40,15 @@ double log_all_miss(const AbsenceAwareBeliefs& beliefs, const ImageItems& image)
 }
 
 double log_sum(double a, double b) {
-  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+  const double less = std::abs(a - b);
+  return less > kNegligibleSum ? std::max(a, b) : std::max(a, b) + std::log1p(std::exp(-less));
 }
 
 CandidateModel::CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state)
     : beliefs_(beliefs), image_(image), state_(state), tail_(beliefs.priors.tail) {
   log_all_miss_ = absence_aware::log_all_miss(beliefs, image);
   log_classes_ = std::log(static_cast<double>(beliefs.classes));
+  nearest_ = -2 * (tail_.tail + 1) * std::log(tail_.tail / 2);
   log_place_ = -std::log(image.width * image.height * kLogSizeRange * kLogSizeRange);
   const std::size_t J = beliefs.classes;
   std::size_t numbers = 0;
@@ -54,6 +61,7 @@ CandidateModel::CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageIt
   terms_.reserve(image.items.size());
   double* row = rows_.data();
   for (std::size_t n = 0; n < image.items.size(); ++n) {
+    if (n + kAhead < image.items.size()) fetch_terms(n + kAhead);
     const Item& item = image.items[n];
     add_item_terms(item);
     const ClassSet classes = state.classes_of_item(n, J);
@@ -75,6 +83,14 @@ CandidateModel::CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageIt
   }
 }
 
+void CandidateModel::fetch_terms(std::size_t n) const {
+  const Item& item = image_.items[n];
+  const ClassSet classes = state_.classes_of_item(n, beliefs_.classes);
+  if (item.class_probs != nullptr || classes.is_all()) return;
+  const double* column = beliefs_.log_confusion.value.data() + item.column * beliefs_.classes;
+  for (std::size_t u = 0; u < classes.size(); ++u) __builtin_prefetch(column + classes[u]);
+}
+
 void CandidateModel::add_item_terms(const Item& item) {
   const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
   const double w = item.weight;
@@ -94,7 +110,21 @@ Members CandidateModel::members_of(const Candidate& c) const {
   return {c.members, image_.items.data(), beliefs_.source.data()};
 }
 
-void CandidateModel::solve(Candidate& c) {
+double CandidateModel::bound_alone(std::int32_t n) {
+  if (image_.lone || image_.view) {
+    Candidate c;
+    c.members = {n};
+    solve(c);
+    return c.bound;
+  }
+  // As evaluate() has it: the box of a candidate of one item, and its label, say nothing.
+  const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
+  double real = log_object_ + log_all_miss_ + own.real + own.place;
+  real += -image_.items[static_cast<std::size_t>(n)].weight * log_classes_;
+  return log_sum(real, own.spurious + own.place);
+}
+
+void CandidateModel::solve(Candidate& c, bool outputs) {
   for (std::size_t axis = 0; axis < 2; ++axis) {
     scratch_.clear();
     for (const std::int32_t n : c.members) {
@@ -107,7 +137,7 @@ void CandidateModel::solve(Candidate& c) {
   const Members members = members_of(c);
   update_edges(members, tail_.tail, false, c);
   for (int step = 0; step < kSolveSteps; ++step) update_edges(members, tail_.tail, true, c);
-  evaluate(c, false);
+  evaluate(c, outputs);
 }
 
 void CandidateModel::refine(Candidate& c, int steps) {
@@ -127,6 +157,16 @@ void CandidateModel::set_voices(Candidate& c) const {
   c.voices = std::clamp((sum - 1) / static_cast<double>(c.members.size() - 1), kLeastVoices, 1.0);
 }
 
+void CandidateModel::sum_log_classes(const Candidate& c, const ClassSet& classes) {
+  const std::size_t J = classes.size();
+  log_class_sum_.resize(J);
+  for (std::size_t u = 0; u < J; ++u) log_class_sum_[u] = beliefs_.log_class[classes[u]];
+  for (const std::int32_t n : c.members) {
+    add_to(log_class_sum_.data(), log_class_[static_cast<std::size_t>(n)], J,
+           image_.items[static_cast<std::size_t>(n)].weight);
+  }
+}
+
 void CandidateModel::evaluate(Candidate& c, bool outputs) {
   // Logarithm of the joint weight of "is an object" (real) and "every member is spurious".
   set_voices(c);
@@ -136,44 +176,42 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
   }
   // In a lone image nothing is known of existence; ImageState::occupied says it.
   double spurious = image_.lone ? -std::numeric_limits<double>::infinity() : 0.0;
-  const double area = c.size[0] * c.size[1], spread = c.variance[0] * c.variance[1] * c.variance[2] * c.variance[3];
-  double location = log_place_ + 2 * kLogTwoPiE + 0.5 * std::log(spread / (area * area)), anywhere = 0;
-  const ClassSet classes = state_.classes_of(c, beliefs_.classes);
-  const std::size_t J = classes.size();
-  log_class_sum_.resize(J);
-  for (std::size_t u = 0; u < J; ++u) log_class_sum_[u] = beliefs_.log_class[classes[u]];
+  double edges = 0, anywhere = 0;
   for (const std::int32_t n : c.members) {
-    const Item& item = image_.items[static_cast<std::size_t>(n)];
     const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
     real += own.real;
     spurious += own.spurious;
-    location += own.edges;
+    edges += own.edges;
     anywhere += own.place;
-    const double* terms = log_class_[static_cast<std::size_t>(n)];
-    if (item.weight == 1) {
-      for (std::size_t j = 0; j < J; ++j) log_class_sum_[j] += terms[j];
-    } else {
-      for (std::size_t j = 0; j < J; ++j) log_class_sum_[j] += item.weight * terms[j];
-    }
   }
-  location -= 2 * static_cast<double>(c.members.size()) * c.log_scales;
-  const std::array<double, 2> tails = log_tails(members_of(c), tail_.tail, c, c.scale);
-  location -= (tail_.tail + 1) / 2 * (tails[0] + tails[1]);
-  // The object of a box alone may be anywhere around it: integrated out, the place of the box is as probable as that of
-  // a spurious one, whatever the errors of its source.
-  if (c.members.size() == 1) location = anywhere;
-  real += anywhere + c.voices * (location - anywhere);
+  if (c.members.size() == 1) {
+    // The object of a box alone may be anywhere around it: integrated out, the place of the box is as probable as that
+    // of a spurious one, whatever the errors of its source.
+    real += anywhere;
+  } else {
+    const double area = c.size[0] * c.size[1], spread = c.variance[0] * c.variance[1] * c.variance[2] * c.variance[3];
+    double location = log_place_ + 2 * kLogTwoPiE + 0.5 * std::log(spread / (area * area)) + edges;
+    location -= 2 * static_cast<double>(c.members.size()) * c.log_scales;
+    const std::array<double, 2> tails = log_tails(members_of(c), tail_.tail, c, c.scale);
+    location -= (tail_.tail + 1) / 2 * (tails[0] + tails[1]);
+    real += anywhere + c.voices * (location - anywhere);
+  }
   spurious += anywhere;
-  const double top = *std::max_element(log_class_sum_.begin(), log_class_sum_.end());
+  const bool tells = tells_of_classes(c, image_);
+  const ClassSet classes = state_.classes_of(c, beliefs_.classes);
+  const std::size_t J = classes.size();
   double sum = 0;
-  for (double& x : log_class_sum_) {
-    x = x - top > kNegligible ? std::exp(x - top) : 0.0;
-    sum += x;
+  if (tells || outputs) {
+    sum_log_classes(c, classes);
+    const double top = *std::max_element(log_class_sum_.begin(), log_class_sum_.end());
+    for (double& x : log_class_sum_) {
+      x = x - top > kNegligible ? std::exp(x - top) : 0.0;
+      sum += x;
+    }
+    if (tells) real += top + std::log(sum);
   }
   // A label that no other stands beside would confirm itself: it counts as that of a spurious box does.
-  real += tells_of_classes(c, image_)
-              ? top + std::log(sum)
-              : -image_.items[static_cast<std::size_t>(c.members.front())].weight * log_classes_;
+  if (!tells) real += -image_.items[static_cast<std::size_t>(c.members.front())].weight * log_classes_;
   c.real = real;
   c.spurious = spurious;
   c.bound = log_sum(real, spurious);
@@ -193,62 +231,42 @@ void CandidateModel::evaluate(Candidate& c, bool outputs) {
 // the box for fixed outlier weights, and the entropy change together by -KL(N(m', v') || N(m, v)) when an item joins.
 CandidateGain CandidateModel::joining(const Candidate& c, std::int32_t n) const {
   const Item& item = image_.items[static_cast<std::size_t>(n)];
-  const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
   const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
-  const double place = own.place;
-  CandidateGain gain{own.edges - 2 * c.log_scales, own.spurious + place};
-  double tails = 1, spread = 1;
-  for (std::size_t e = 0; e < 4; ++e) {
-    const double scale = c.scale[e & 1U], v = c.variance[e];
-    const double far = expected_square(s, e, item.edge[e], c.mean[e], v, scale);
-    const double w = s.precision[e] / (scale * scale) * outlier_weight(tail_.tail, far);
-    const double narrowed = 1 / (1 + v * w);  // v' / v
-    const double step = v * w * narrowed * (item.edge[e] - scale * s.bias[e] - c.mean[e]);
-    const double d = expected_square(s, e, item.edge[e], c.mean[e] + step, v * narrowed, scale);
-    tails *= (tail_.tail + d) / 2;
-    spread *= narrowed;
-    gain.real -= 0.5 * (step * step / v + narrowed - 1);
-  }
-  gain.real += 0.5 * std::log(spread) - (tail_.tail + 1) / 2 * std::log(tails);
+  const EdgeChange edges = join_edges(item, beliefs_.source[static_cast<std::size_t>(item.source)], tail_.tail, c);
+  CandidateGain gain{own.edges - 2 * c.log_scales - edges.divergence, own.spurious + own.place};
+  gain.real += 0.5 * std::log(edges.spread) - (tail_.tail + 1) / 2 * std::log(edges.tails);
   // An estimate: the share that counts is taken as the item's own weight.
-  gain.real = own.real + place + item.weight * (gain.real - place);
-  const double* terms = log_class_[static_cast<std::size_t>(n)];
-  double agree = 0;
-  for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
-    if (c.class_probs[j] > kSmallestShare)
-      agree += static_cast<double>(c.class_probs[j]) * std::exp(item.weight * terms[j]);
-  }
-  gain.real += std::log(std::max(agree, 1e-300));
+  gain.real = own.real + own.place + item.weight * (gain.real - own.place);
+  gain.real += std::log(std::max(expected_class(c, n, item.weight), 1e-300));
   return gain;
+}
+
+CandidateGain CandidateModel::most_joining(const Candidate& c, std::int32_t n) const {
+  const double weight = image_.items[static_cast<std::size_t>(n)].weight;
+  const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
+  const double location = own.edges - 2 * c.log_scales + nearest_;
+  return {own.real + own.place + weight * (location - own.place), own.spurious + own.place};
 }
 
 CandidateGain CandidateModel::leaving(const Candidate& c, std::int32_t n) const {
   const Item& item = image_.items[static_cast<std::size_t>(n)];
-  const SourceBelief& s = beliefs_.source[static_cast<std::size_t>(item.source)];
   const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
-  const double place = own.place;
-  CandidateGain gain{-own.edges + 2 * c.log_scales, -own.spurious - place};
-  double tails = 1, spread = 1;
-  for (std::size_t e = 0; e < 4; ++e) {
-    const double scale = c.scale[e & 1U], v = c.variance[e];
-    const double d = expected_square(s, e, item.edge[e], c.mean[e], v, scale);
-    const double w = s.precision[e] / (scale * scale) * outlier_weight(tail_.tail, d);
-    const double widened = 1 / std::max(1e-3, 1 - v * w);  // v' / v
-    const double step = v * w * widened * (item.edge[e] - scale * s.bias[e] - c.mean[e]);
-    tails *= (tail_.tail + d) / 2;
-    spread *= widened;
-    gain.real += 0.5 * (step * step / (v * widened) + 1 / widened - 1);
-  }
-  gain.real += 0.5 * std::log(spread) + (tail_.tail + 1) / 2 * std::log(tails);
-  gain.real = -own.real - place + item.weight * (gain.real + place);
+  const EdgeChange edges = leave_edges(item, beliefs_.source[static_cast<std::size_t>(item.source)], tail_.tail, c);
+  CandidateGain gain{-own.edges + 2 * c.log_scales + edges.divergence, -own.spurious - own.place};
+  gain.real += 0.5 * std::log(edges.spread) + (tail_.tail + 1) / 2 * std::log(edges.tails);
+  gain.real = -own.real - own.place + item.weight * (gain.real + own.place);
+  gain.real += std::log(expected_class(c, n, -item.weight));
+  return gain;
+}
+
+double CandidateModel::expected_class(const Candidate& c, std::int32_t n, double weight) const {
   const double* terms = log_class_[static_cast<std::size_t>(n)];
-  double without = 0;
+  double expected = 0;
   for (std::size_t j = 0; j < c.class_probs.size(); ++j) {
     if (c.class_probs[j] > kSmallestShare)
-      without += static_cast<double>(c.class_probs[j]) * std::exp(-item.weight * terms[j]);
+      expected += static_cast<double>(c.class_probs[j]) * std::exp(weight * terms[j]);
   }
-  gain.real += std::log(without);
-  return gain;
+  return expected;
 }
 
 }  // namespace bdc::absence_aware

@@ -3,12 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-// A version for wider registers, chosen when the program starts. It has no fused operations, so the bits agree.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
-#define BDC_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define BDC_WIDE
-#endif
+#include "base/wide.h"
 
 namespace bdc::absence_aware {
 namespace {
@@ -80,6 +75,55 @@ BDC_WIDE std::array<double, 2> log_tails(const Members& members, double tail, co
   sum[0] += std::log(x);
   sum[1] += std::log(y);
   return sum;
+}
+
+BDC_WIDE EdgeChange join_edges(const Item& item, const SourceBelief& s, double tail, const Candidate& c) {
+  BDC_LOAD(mean, c.mean);
+  BDC_LOAD(variance, c.variance);
+  BDC_LOAD(edge, item.edge);
+  BDC_LOAD(precision, s.precision);
+  BDC_LOAD(bias, s.bias);
+  BDC_LOAD(doubt, s.bias_doubt);
+  const double per_x = 1 / c.scale[0], per_y = 1 / c.scale[1];
+  const Four scale = {c.scale[0], c.scale[1], c.scale[0], c.scale[1]}, per_scale = {per_x, per_y, per_x, per_y};
+  const Four off = edge - mean, spread = variance * per_scale * per_scale, error = off * per_scale - bias;
+  const Four far = precision * (error * error + spread) + doubt;
+  const Four pull = precision * spread * ((tail + 1) / (tail + far));  // variance x weight
+  const Four narrowed = 1 / (1 + pull), step = pull * narrowed * (off - scale * bias);
+  const Four left = (off - step) * per_scale - bias;
+  const Four factor = 0.5 * (tail + (precision * (left * left + spread * narrowed) + doubt));
+  const Four divergence = 0.5 * (step * step / variance + narrowed - 1);
+  return {narrowed[0] * narrowed[1] * narrowed[2] * narrowed[3], factor[0] * factor[1] * factor[2] * factor[3],
+          divergence[0] + divergence[1] + divergence[2] + divergence[3]};
+}
+
+BDC_WIDE EdgeChange leave_edges(const Item& item, const SourceBelief& s, double tail, const Candidate& c) {
+  BDC_LOAD(mean, c.mean);
+  BDC_LOAD(variance, c.variance);
+  BDC_LOAD(edge, item.edge);
+  BDC_LOAD(precision, s.precision);
+  BDC_LOAD(bias, s.bias);
+  BDC_LOAD(doubt, s.bias_doubt);
+  const double per_x = 1 / c.scale[0], per_y = 1 / c.scale[1];
+  const Four scale = {c.scale[0], c.scale[1], c.scale[0], c.scale[1]}, per_scale = {per_x, per_y, per_x, per_y};
+  const Four off = edge - mean, spread = variance * per_scale * per_scale, error = off * per_scale - bias;
+  const Four d = precision * (error * error + spread) + doubt;
+  const Four pull = precision * spread * ((tail + 1) / (tail + d));
+  const Four rest = 1 - pull, least = {1e-3, 1e-3, 1e-3, 1e-3};
+  const Four kept = rest > least ? rest : least, widened = 1 / kept;
+  const Four step = pull * widened * (off - scale * bias);
+  const Four factor = 0.5 * (tail + d);
+  const Four divergence = 0.5 * (step * step * kept / variance + kept - 1);
+  return {widened[0] * widened[1] * widened[2] * widened[3], factor[0] * factor[1] * factor[2] * factor[3],
+          divergence[0] + divergence[1] + divergence[2] + divergence[3]};
+}
+
+BDC_WIDE void add_to(double* sum, const double* terms, std::size_t count, double weight) {
+  if (weight == 1) {
+    for (std::size_t n = 0; n < count; ++n) sum[n] += terms[n];
+  } else {
+    for (std::size_t n = 0; n < count; ++n) sum[n] += weight * terms[n];
+  }
 }
 
 BDC_WIDE void add_edges(const Item& item, const SourceBelief& s, double tail, const Candidate& c, double place,

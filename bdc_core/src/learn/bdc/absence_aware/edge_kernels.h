@@ -22,6 +22,19 @@ void update_edges(const Members& members, double tail, bool reweight, Candidate&
 [[nodiscard]] std::array<double, 2> log_tails(const Members& members, double tail, const Candidate& c,
                                               const std::array<double, 2>& scale);
 
+/// What moving the box posterior from N(m, v) to N(m', v') does, edges multiplied or added up: v' / v, (tail + D) / 2,
+/// and KL(N(m', v') || N(m, v)) without its logarithms.
+struct EdgeChange {
+  double spread, tails, divergence;
+};
+
+/// When the item joins the candidate, and when it leaves it: D and the divergence are then those with the item in it.
+[[nodiscard]] EdgeChange join_edges(const Item& item, const SourceBelief& source, double tail, const Candidate& c);
+[[nodiscard]] EdgeChange leave_edges(const Item& item, const SourceBelief& source, double tail, const Candidate& c);
+
+/// sum[n] += weight * terms[n]
+void add_to(double* sum, const double* terms, std::size_t count, double weight);
+
 /// Adds the edge errors of one box: weight, error and square, in noise scales, and when `sizes` in box sizes as well.
 /// place: what the box counts.
 void add_edges(const Item& item, const SourceBelief& source, double tail, const Candidate& c, double place, bool sizes,

@@ -13,7 +13,7 @@ namespace bdc::absence_aware {
 
 /// Of beliefs and evidence. 2 had one object rate for all images; 3 shares by true class; 4 no share of blank images; 5
 /// one prior of object rates for all worklists.
-inline constexpr StateForm kStateForm = 6;
+inline constexpr StateForm kStateForm = 7;
 
 /// The evidence of an epoch, as sums that do not depend on the order of images. Each image's own evidence is taken as
 /// consensus_of_image gives it.

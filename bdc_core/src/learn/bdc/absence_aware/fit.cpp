@@ -2,6 +2,7 @@
 #include <cmath>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "base/free_memory.h"
 #include "bdc/base/parallel.h"
@@ -20,7 +21,9 @@
 #include "learn/bdc/absence_aware/partition.h"
 #include "learn/bdc/absence_aware/problem.h"
 #include "learn/bdc/absence_aware/shared_errors.h"
+#include "learn/bdc/absence_aware/single_boxes.h"
 #include "learn/bdc/absence_aware/source_update.h"
+#include "learn/bdc/absence_aware/vote_shares.h"
 
 namespace bdc {
 namespace absence_aware {
@@ -30,9 +33,12 @@ constexpr std::size_t kImagesPerChunk = ImageShare::kImagesPerChunk, kImagesPerT
 /// Of a tiny crowd's bound a millionth is a rise that means nothing; it is measured against this instead.
 constexpr double kSmallBound = 2e4;
 /// Added for every source: strengths of a thousand annotators creep up for many rounds, a little each, and nothing that
-/// could be said of anybody, or of a target, moves.
-constexpr double kBoundPerSource = 1e4;
+/// could be said of anybody, or of a target, moves. Where there are many, each of the further ones is known little.
+constexpr double kBoundPerSource = 1e4, kBoundPerFurtherSource = 1e5, kFewSources = 100;
+/// Added for every box of a large crowd beyond those that make it one: a thousandth of a nat for each is as little.
+constexpr double kBoundPerFurtherBox = 1e3;
 constexpr double kLeastPower = 0, kMostPower = 1.25, kLeastTail = 1.5, kMostTail = 200;
+constexpr double kFirstPowerStep = 0.25, kFirstTailStep = 0.7;
 
 /// The fit of one crowd: the state of this rank's images, the beliefs, and one member function per update. Beliefs are
 /// the same in all ranks: they follow from sums over the images of all.
@@ -47,6 +53,7 @@ class Fit {
       const WrongShares share = beliefs_.priors.wrong_share;
       beliefs_.priors = *options.priors;
       if (beliefs_.priors.wrong_share.classes() != share.classes()) beliefs_.priors.wrong_share = share;
+      beliefs_.priors.ease.resize(beliefs_.classes, 1.0);
     }
     problem_ = make_problem(crowd, predictions, beliefs_, share_.first(), share_.images());
     state_.resize(problem_.images());
@@ -76,21 +83,24 @@ class Fit {
 
   AbsenceAwareResult run() {
     AbsenceAwareResult result;
+    choose_start();
     if (all_items_ >= kManyBoxes) fit_sample();
     double before = 0;
+    bool look_everywhere = false;  // for moves of boxes: without that no fit has ended
     for (int round = 1; round <= std::max(1, options_.max_rounds); ++round) {
       const bool weighed = round == kIndependentRounds + 1 && weigh_dependence(result.dependence);
-      const double bound = one_round(round == 1, options_.tolerance);
+      const double bound = one_round(round == 1, before, options_.tolerance);
       const double change = round == 1 ? 1.0 : (bound - before) / scale_of(bound);
       result.bound.push_back(bound);
       result.rounds = round;
       before = bound;
       require_same_everywhere(bound);
       if (options_.progress) options_.progress(round, bound, change);
-      if (round > kIndependentRounds && !weighed && change < options_.tolerance) {
-        result.converged = true;
-        break;
-      }
+      const bool ends = round > kIndependentRounds && !weighed && change < options_.tolerance;
+      result.converged = ends && look_everywhere;
+      if (result.converged) break;
+      look_everywhere = ends;
+      for (std::size_t i = 0; ends && i < state_.size(); ++i) look_again(state_[i]);
     }
     if (result.dependence.pairs.empty()) {
       result.dependence.one_voice = find_shared_errors(problem_, state_, beliefs_, share_.ranks()).suspicious();
@@ -101,10 +111,17 @@ class Fit {
 
  private:
   static constexpr int kIndependentRounds = 2;  ///< before it is asked who errs alike
-  static constexpr int kCycles = 4;  ///< updates of sources and boxes between two looks at the partition, at most
+  static constexpr int kCycles = 4;      ///< updates of sources and boxes between two looks at the partition, at most
+  static constexpr int kNoiseSteps = 6;  ///< of the noise shape in a round, at most
   /// Cycles end when the bound rises by less than this times what ends the fit.
   static constexpr double kSlightGain = 1;
+  /// There are none when the round has raised it by less than this times that.
+  static constexpr double kWorthCycles = 5;
+  static constexpr int kRoundsWithoutScaling = 3;  ///< after one in which no common scale was better
 
+  static constexpr double kTrialBoxes = 5'000;
+  /// Per class. The starts seldom end in quite the same place; a class that nearly all take for another gains far more.
+  static constexpr double kLeastTrialGain = 2;
   static constexpr std::size_t kManyBoxes = 50'000, kSampleStride = 8;
   static constexpr int kSampleRounds = 12;
   static constexpr double kSampleTolerance = 1e-5;
@@ -142,26 +159,79 @@ class Fit {
 
   /// What a rise of the bound is measured against.
   [[nodiscard]] double scale_of(double bound) const {
-    return std::max(kSmallBound, std::abs(bound)) + kBoundPerSource * active_sources_;
+    const double few = std::min(active_sources_, kFewSources);
+    return std::max(kSmallBound, std::abs(bound)) + kBoundPerSource * few +
+           kBoundPerFurtherSource * (active_sources_ - few) +
+           (sampling_ ? 0.0 : kBoundPerFurtherBox * std::max(0.0, all_items_ - static_cast<double>(kManyBoxes)));
   }
 
-  /// Partition, then sources and boxes in turns, then the shape of the noise. The bound after it.
-  double one_round(bool first, double tolerance) {
+  /// Partition, then sources and boxes in turns, then the shape of the noise. before: the bound before it, of no
+  /// meaning in the first round. The bound after it.
+  double one_round(bool first, double before, double tolerance) {
     image_pass(first ? ImagePass::first : ImagePass::partition);
     if (first && !has_prior_ && beliefs_.classes > kFewClasses) {
       reachable_ = std::make_unique<ConfusionEntries>(reachable());
     }
+    if (first && from_votes_ && !started_) start_from_votes();
     observe(AbsenceAwareUpdate::partition);
     update_sources(true);
     double bound = pass_over_boxes();
-    for (int cycle = is_huge(beliefs_.log_confusion) ? 1 : kCycles; cycle > 0; --cycle) {
+    const double slight = kSlightGain * tolerance * scale_of(bound);
+    const bool hardly_rose = !first && bound - before < kWorthCycles * slight;
+    for (int cycle = hardly_rose ? 0 : is_huge(beliefs_.log_confusion) ? 1 : kCycles; cycle > 0; --cycle) {
       update_sources(false);
       const double last = bound;
       bound = pass_over_boxes();
-      if (bound - last < kSlightGain * tolerance * scale_of(bound)) break;
+      if (bound - last < slight) break;
     }
-    update_noise_shape();
-    return pass_over_boxes();
+    for (int step = 0; step < kNoiseSteps; ++step) {
+      if (!update_noise_shape()) break;
+      const double last = bound;
+      bound = pass_over_boxes();
+      if (bound - last < slight) break;
+    }
+    return bound;
+  }
+
+  /// Two starts, tried for the rounds before it is asked who errs alike, on images with some 5,000 boxes: from the
+  /// first beliefs, and from shares of labels (vote_shares.h), which is taken where it has a clearly higher bound.
+  void choose_start() {
+    if (beliefs_.classes < 2 || is_huge(beliefs_.log_confusion)) return;
+    const AbsenceAwareBeliefs first_beliefs = beliefs_;
+    const AbsenceAwareEvidence prior = prior_;
+    const auto stride = static_cast<std::size_t>(all_items_ / kTrialBoxes) + 1;
+    std::array<double, 2> bound{};
+    sampling_ = true;
+    for (const bool votes : {false, true}) {
+      from_votes_ = votes;
+      for (std::size_t i = 0; i < state_.size(); ++i) state_[i].asleep = (share_.first() + i) % stride != 0;
+      for (int round = 1; round <= kIndependentRounds; ++round) {
+        bound[votes ? 1 : 0] = one_round(round == 1, bound[votes ? 1 : 0], kSampleTolerance);
+      }
+      for (ImageState& image : state_) image = ImageState{};
+      beliefs_ = first_beliefs;
+      prior_ = prior;
+      reachable_.reset();
+      label_cells_ = {};
+      started_ = false;
+      power_step_.fill(kFirstPowerStep);
+      tail_step_ = kFirstTailStep;
+      rounds_without_scaling_ = 0;
+    }
+    sampling_ = false;
+    from_votes_ = bound[1] - bound[0] > kLeastTrialGain * static_cast<double>(beliefs_.classes);
+  }
+
+  /// Beliefs about people from shares of labels, before anybody's label counts more than another's.
+  void start_from_votes() {
+    started_ = true;
+    for (std::size_t i = 0; i < state_.size(); ++i) {
+      if (!state_[i].asleep) set_vote_shares(problem_.image(i), beliefs_.classes, state_[i]);
+    }
+    const bool observed = std::exchange(sampling_, true);  // no step of the fit: the bound means nothing before it
+    update_sources(true);
+    sampling_ = observed;
+    image_pass(ImagePass::boxes);
   }
 
   /// A large crowd: learns from every eighth image alone, so that the others are met with beliefs that hardly change
@@ -171,7 +241,7 @@ class Fit {
     sampling_ = true;
     double before = 0;
     for (int round = 1; round <= std::min(kSampleRounds, std::max(1, options_.max_rounds)); ++round) {
-      const double bound = one_round(round == 1, kSampleTolerance);
+      const double bound = one_round(round == 1, before, kSampleTolerance);
       if (round > 1 && bound - before < kSampleTolerance * scale_of(bound)) break;
       before = bound;
     }
@@ -344,7 +414,9 @@ class Fit {
     label_cells_ = {};
     label_cells_ = count_all_labels(has_prior_ ? &prior_cells_ : nullptr);
     if (first_of_round || !is_large(label_cells_, beliefs_.classes)) {
-      fit_confusion_priors(beliefs_.log_confusion, label_cells_, beliefs_, first_of_round, options_.threads);
+      const bool scale = first_of_round && rounds_without_scaling_-- <= 0;
+      const bool scaled = fit_confusion_priors(beliefs_.log_confusion, label_cells_, beliefs_, scale, options_.threads);
+      if (scale && !scaled) rounds_without_scaling_ = kRoundsWithoutScaling;
     }
     set_confusion_posteriors(label_cells_, beliefs_, options_.threads, reachable_.get());
     if (reachable_ == nullptr || !options_.keep_log_confusion) label_cells_ = {};
@@ -421,9 +493,10 @@ class Fit {
   }
 
   /// Size powers and tail: each is tried one step down and one step up and goes where the bound is highest; a step
-  /// that leads nowhere is halved. Existence must be fresh (an image pass since the sources changed): the bound is
-  /// compared at fixed existence, so that it then holds for the best existence too.
-  void update_noise_shape() {
+  /// that leads nowhere is halved, another doubled. Existence must be fresh (an image pass since the sources changed):
+  /// the bound is compared at fixed existence, so that it then holds for the best existence too. Whether anything
+  /// changed.
+  bool update_noise_shape() {
     AbsenceAwarePriors& p = beliefs_.priors;
     const Trials offset{0, -1, 1};
     const double half_tail = (p.tail + 1) / 2;
@@ -458,11 +531,12 @@ class Fit {
       const std::size_t best = best_of({value[3 * axis], value[3 * axis + 1], value[3 * axis + 2]});
       p.size_power[axis] = power[axis][best];
       moved = moved || best != 0;
-      if (best == 0) power_step_[axis] = std::max(0.01, power_step_[axis] / 2);
+      power_step_[axis] = next_step(power_step_[axis], best != 0, 0.01, kFirstPowerStep);
     }
     if (moved) set_scales();
-    update_tail();
+    moved = update_tail() || moved;
     observe(AbsenceAwareUpdate::noise_shape);
+    return moved;
   }
 
   void set_scales() {
@@ -475,7 +549,7 @@ class Fit {
                     });
   }
 
-  void update_tail() {
+  bool update_tail() {
     AbsenceAwarePriors& p = beliefs_.priors;
     const Trials offset{0, -1, 1};
     Trials tails{}, constant{};
@@ -494,7 +568,13 @@ class Fit {
     });
     const std::size_t best = best_of(value);
     p.tail = tails[best];
-    if (best == 0) tail_step_ = std::max(0.02, tail_step_ / 2);
+    tail_step_ = next_step(tail_step_, best != 0, 0.02, kFirstTailStep);
+    return best != 0;
+  }
+
+  /// Half the step where it led nowhere, else twice.
+  static double next_step(double step, bool moved, double least, double most) {
+    return moved ? std::min(most, step * 2) : std::max(least, step / 2);
   }
 
   static std::size_t best_of(const std::array<double, 3>& value) {
@@ -536,6 +616,7 @@ class Fit {
   void leave_out_own_labels_everywhere(ConfusionCells counts) {
     if (has_prior_) add_cells(prior_cells_, counts);
     keep_label_counts(std::move(counts), beliefs_);
+    beliefs_.labels.single_share = single_box_shares(problem_, state_, beliefs_, share_, options_.threads);
     parallel_chunks(problem_.images(), kImagesPerChunk, options_.threads,
                     [&](std::size_t begin, std::size_t end, std::size_t) {
                       for (std::size_t i = begin; i < end; ++i) {
@@ -547,6 +628,7 @@ class Fit {
 
   void collect(AbsenceAwareResult& result) {
     result.skipped_boxes = problem_.skipped;
+    for (ImageState& image : state_) forget_neighbours(image);
     result.targets.num_classes = static_cast<int>(beliefs_.classes);
     if (reachable_ != nullptr && options_.keep_log_confusion) {
       set_confusion_posteriors(label_cells_, beliefs_, options_.threads);  // what no image of this crowd asked for
@@ -584,10 +666,12 @@ class Fit {
   ConfusionCells label_cells_;                   ///< of the last update of the sources, where collect() needs them
   std::unique_ptr<ConfusionEntries> reachable_;  ///< confusion entries that are looked at; null: all
   std::vector<ImageState> state_;
-  bool sampling_ = false;
+  bool sampling_ = false;  ///< nothing is observed
+  bool from_votes_ = false, started_ = false;
   double active_sources_ = 0, all_items_ = 0;
-  std::array<double, 2> power_step_{0.25, 0.25};
-  double tail_step_ = 0.7;
+  std::array<double, 2> power_step_{kFirstPowerStep, kFirstPowerStep};
+  double tail_step_ = kFirstTailStep;
+  int rounds_without_scaling_ = 0;
 };
 
 }  // namespace

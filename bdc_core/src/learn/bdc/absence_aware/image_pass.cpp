@@ -1,5 +1,6 @@
 #include "learn/bdc/absence_aware/image_pass.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "learn/bdc/absence_aware/candidate.h"
@@ -83,15 +84,16 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
     state.bound = blank_bound(beliefs, image, nullptr);
     return;
   }
-  const bool look = pass == ImagePass::first ||
-                    (pass == ImagePass::partition &&
-                     (state.quiet < kQuietPasses || (state.quiet - kQuietPasses) % kQuietPeriod == kQuietPeriod - 1));
+  const bool look =
+      pass == ImagePass::first || (pass == ImagePass::partition &&
+                                   (state.quiet < kQuietPasses || (state.quiet - kQuietPasses) % kQuietPeriod == 1));
   if (pass == ImagePass::partition && !look) {
     ++state.quiet;
     return;
   }
+  std::vector<double> support;
   if (pass == ImagePass::first) {
-    find_neighbours(image, state);
+    find_neighbours(image, state, &support);
     find_class_sets(image, beliefs.classes, state);
   }
   CandidateModel model(beliefs, image, state);
@@ -99,7 +101,7 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
   if (pass == ImagePass::first) state.pivot = first_pivot(image);
   model.set_log_object(rate.log_weight(state.pivot));
   if (pass == ImagePass::first) {
-    initial_partition(model, state);
+    initial_partition(model, support, state);
   } else if (pass == ImagePass::boxes) {
     for (Candidate& c : state.candidates) model.refine(c, kBoxSteps);
   }
@@ -132,6 +134,10 @@ void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image,
   if (free) state.blank = choice;
   if (state.blank) state.bound = blank;
   state.occupied = 1 / (1 + std::exp(blank - occupied));
+}
+
+void look_again(ImageState& state) {
+  state.quiet = std::min(state.quiet, kQuietPasses - 1);
 }
 
 double image_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state) {

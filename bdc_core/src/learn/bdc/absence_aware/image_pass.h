@@ -20,6 +20,9 @@ enum class ImagePass {
 /// bound does not fall.
 void run_image_pass(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, ImagePass pass, ImageState& state);
 
+/// The next partition pass looks at the image, even if the last ones brought no move: then it is often passed over.
+void look_again(ImageState& state);
+
 /// The image's part of the bound for candidates as they stand. Does not change the state.
 [[nodiscard]] double image_bound(const AbsenceAwareBeliefs& beliefs, const ImageItems& image, const ImageState& state);
 

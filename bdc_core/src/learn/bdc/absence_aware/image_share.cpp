@@ -6,7 +6,7 @@ namespace bdc::absence_aware {
 namespace {
 
 /// Sources of all blocks together, whose sums are held at once.
-constexpr std::size_t kMostBlockSources = 50'000, kMostBlocks = 64;
+constexpr std::size_t kMostBlockSources = 16'000, kMostBlocks = 64;
 
 std::size_t divided_up(std::size_t n, std::size_t by) {
   return (n + by - 1) / by;

@@ -55,12 +55,39 @@ class ClassSet {
   const std::int32_t* some_ = nullptr;
 };
 
+/// Items by their numbers in the image, in as little memory as they need: these lists are the largest part of a fit's.
+class NeighbourList {
+ public:
+  NeighbourList() = default;
+  /// Room for `size` of the image's items.
+  NeighbourList(std::size_t items, std::size_t size) {
+    if (items <= kNarrow) {
+      narrow_.resize(size);
+    } else {
+      wide_.resize(size);
+    }
+  }
+  void set(std::size_t n, std::int32_t item) {
+    if (wide_.empty()) {
+      narrow_[n] = static_cast<std::uint16_t>(item);
+    } else {
+      wide_[n] = item;
+    }
+  }
+  [[nodiscard]] std::int32_t operator[](std::size_t n) const { return wide_.empty() ? narrow_[n] : wide_[n]; }
+
+ private:
+  static constexpr std::size_t kNarrow = 65536;
+  std::vector<std::uint16_t> narrow_;
+  std::vector<std::int32_t> wide_;
+};
+
 /// What is known of one image between two passes.
 struct ImageState {
   std::vector<Candidate> candidates;
   std::vector<std::int32_t> candidate_of;     ///< per item
   std::vector<std::int32_t> neighbour_begin;  ///< items that overlap item n: neighbour[neighbour_begin[n] .. [n+1])
-  std::vector<std::int32_t> neighbour;
+  NeighbourList neighbour;
   /// The classes an item may be of (class_sets.h), by item; empty: all.
   std::vector<std::int32_t> class_set, class_set_begin, class_set_class;
   [[nodiscard]] ClassSet classes_of_item(std::size_t n, std::size_t classes) const {

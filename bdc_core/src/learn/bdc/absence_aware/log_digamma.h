@@ -21,15 +21,6 @@ class LogDigamma {
                   (12 * step) / kPerUnit;
     }
   }
-  /// d psi(e^u) / du.
-  [[nodiscard]] double slope(double u) const {
-    const double at = (u - kLow) * kPerUnit;
-    if (!(at >= 0 && at < static_cast<double>(kPoints - 1))) return 1e4 * ((*this)(u + 5e-5) - (*this)(u - 5e-5));
-    const auto i = static_cast<std::size_t>(at);
-    const double t = at - static_cast<double>(i), rise = value_[i + 1] - value_[i];
-    return kPerUnit * (slope_[i] + t * (2 * (3 * rise - 2 * slope_[i] - slope_[i + 1]) +
-                                        3 * t * (slope_[i] + slope_[i + 1] - 2 * rise)));
-  }
   [[nodiscard]] double operator()(double u) const {
     const double at = (u - kLow) * kPerUnit;
     if (!(at >= 0 && at < static_cast<double>(kPoints - 1))) return digamma(std::exp(u));
@@ -49,22 +40,6 @@ class LogDigamma {
 [[nodiscard]] inline const LogDigamma& log_digamma() {
   static const LogDigamma table;
   return table;
-}
-
-/// A count that is so small beside its weight w that a series of first order is exact enough.
-[[nodiscard]] inline bool is_slight(double w, double n) {
-  return n < 1e-4 * w;
-}
-
-/// ln Gamma(w + n) - ln Gamma(w), with ln w known.
-[[nodiscard]] inline double fast_rise(double w, double log_w, double n) {
-  return is_slight(w, n) ? n * log_digamma()(log_w + 0.5 * n / w) : log_gamma_rise(w, n);
-}
-
-/// w (psi(w + n) - psi(w)), with ln w known.
-[[nodiscard]] inline double fast_gain(double w, double log_w, double n) {
-  if (is_slight(w, n)) return n * log_digamma().slope(log_w + 0.5 * n / w) * (1 - 0.5 * n / w);
-  return w * (digamma(w + n) - log_digamma()(log_w));
 }
 
 }  // namespace bdc::absence_aware

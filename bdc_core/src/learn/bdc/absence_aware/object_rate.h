@@ -5,7 +5,7 @@
 #include "learn/bdc/absence_aware/image_state.h"
 
 /// How many objects an image has: Poisson(rho_i), with a rate of the image's own, which is one of kObjectRates rates
-/// g_m with probability omega_m.
+/// g_m with probability omega_m, which belongs to the image's worklist.
 ///
 /// Let M = exp(sum over those who looked of E ln(1 - recall)). With rho_i and the objects nobody drew summed out, N
 /// drawn objects weigh  W(N) = sum_m omega_m g_m^N exp(-g_m (1 - M)) / (1 - exp(-g_m (1 - M) - Lambda)),  Lambda the
@@ -40,25 +40,34 @@ class ObjectRate {
   [[nodiscard]] Hidden hidden(double drawn) const;
 
  private:
+  /// The rates in whole groups of four; those beyond kObjectRates weigh nothing.
+  static constexpr std::size_t kRoom = (kObjectRates + 3) / 4 * 4;
+  using Numbers = std::array<double, kRoom>;
+
+  /// What does not depend on the number of objects. It follows from the first four members alone.
+  struct Fixed {
+    double all_miss = 0, annotators_log_miss = 0;  ///< ln of the probability that everybody, every annotator, misses
+    double annotators_spurious = 0;
+    bool drawn_in = false;  ///< by an annotator
+    double annotators_miss = 1;
+    Numbers constant{};     ///< ln of a rate's weight for no object
+    Numbers hidden_odds{};  ///< odds that no annotator draws, by rate
+    void fill();
+  };
   /// What is known of one number of objects.
   struct Count {
     double count = -1;
-    double log_total = 0, log_rise = 0;            ///< ln W(count), ln W(count + 1) - ln W(count)
-    std::array<double, kObjectRates> share, next;  ///< probabilities of the rates for `count` objects, for one more
+    double log_total = 0, log_rise = 0;  ///< ln W(count), ln W(count + 1) - ln W(count)
+    Numbers share, next;                 ///< probabilities of the rates for `count` objects, for one more
+    void fill(double objects, const std::array<double, kObjectRates>& omega, const Fixed& fixed);
   };
   /// Kept from the last call: it is nearly always the same number that is asked for.
   [[nodiscard]] const Count& at(double count) const;
   const std::array<double, kObjectRates>& object_share_;  ///< of the image's worklist
-  double log_all_miss_, miss_, seen_;
-  double annotators_miss_ = 0;                     ///< exp of the annotators' part of log_all_miss
-  bool drawn_in_ = false;                          ///< by an annotator
-  std::array<double, kObjectRates> log_hidden_{};  ///< ln of the probability that no annotator draws, by rate
-  std::array<double, kObjectRates> constant_{};    ///< what does not depend on the number of objects
+  Fixed fixed_;
+  double miss_;
   mutable Count last_;
 };
-
-/// The rates g_m.
-[[nodiscard]] const std::array<double, kObjectRates>& object_rates();
 
 /// For each worklist omega from how many images have each rate, and the share of blank images: the maximisers under
 /// weak Dirichlet priors.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bdc/base/special_functions.h"
+#include "learn/bdc/absence_aware/single_boxes.h"
 
 namespace bdc::absence_aware {
 namespace {
@@ -27,11 +28,11 @@ double loss_without(const AbsenceAwareBeliefs& b, const Item& item, std::size_t 
   const WrongShares& shares = b.priors.wrong_share;
   const ConfusionCells& cells = b.labels.cells;
   const double prior =
-      j == l ? s.right_strength
+      j == l ? s.right_strength * b.priors.ease[j]
              : s.wrong_strength * entry(shares.begin, shares.true_class, shares.share, l, j, shares.floor[j]);
   const double counted = entry(cells.begin, cells.true_class, cells.count, item.column, j, 0.0);
-  const double all =
-      s.right_strength + s.wrong_strength + b.labels.of_class[static_cast<std::size_t>(item.source) * b.classes + j];
+  const double all = s.right_strength * b.priors.ease[j] + s.wrong_strength +
+                     b.labels.of_class[static_cast<std::size_t>(item.source) * b.classes + j];
   own = std::min(own, counted);
   return digamma(prior + counted) - digamma(prior + counted - own) - (digamma(all) - digamma(all - own));
 }
@@ -53,6 +54,7 @@ void leave_out_own_labels(const AbsenceAwareBeliefs& beliefs, const ImageItems& 
   if (beliefs.labels.of_class.empty()) return;
   std::vector<double> log_class;
   for (Candidate& c : state.candidates) {
+    if (is_single_box(c, image)) set_single_box_classes(beliefs, state.classes_of(c, beliefs.classes), c);
     if (!tells_of_classes(c, image)) continue;
     const ClassSet classes = state.classes_of(c, beliefs.classes);
     log_class.assign(classes.size(), -std::numeric_limits<double>::infinity());

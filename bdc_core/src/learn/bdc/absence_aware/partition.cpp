@@ -17,7 +17,11 @@ constexpr int kSweeps = 3;
 class Partition {
  public:
   Partition(CandidateModel& model, ImageState& state)
-      : model_(model), state_(state), checked_(state.candidate_of.size(), 0), alone_(state.candidate_of.size()) {
+      : model_(model),
+        state_(state),
+        checked_(state.candidate_of.size(), 0),
+        alone_(state.candidate_of.size()),
+        left_(state.candidate_of.size()) {
     stamp_.assign(state.candidates.size() + 1, 0);
     changed_.assign(state.candidates.size(), ++clock_);
     merge_tried_.assign(state.candidates.size(), 0);
@@ -78,14 +82,14 @@ class Partition {
   }
 
   /// Candidate c's members without `out` and with `in` (-1: none), solved.
-  Candidate changed(const Candidate& c, std::int32_t out, std::int32_t in) {
+  Candidate changed(const Candidate& c, std::int32_t out, std::int32_t in, bool outputs = false) {
     Candidate result;
     result.members.reserve(c.members.size() + 1);
     for (const std::int32_t n : c.members) {
       if (n != out) result.members.push_back(n);
     }
     if (in >= 0) result.members.push_back(in);
-    if (!result.members.empty()) model_.solve(result);
+    if (!result.members.empty()) model_.solve(result, outputs);
     return result;
   }
 
@@ -100,20 +104,28 @@ class Partition {
 
   double alone_bound(std::int32_t item) {
     auto& known = alone_[static_cast<std::size_t>(item)];
-    if (!known) known = alone(item).bound;
+    if (!known) known = model_.bound_alone(item);
     return *known;
+  }
+
+  /// What its candidate would lose without the item.
+  const CandidateGain& leaving(std::int32_t item) {
+    const auto c = static_cast<std::size_t>(state_.candidate_of[static_cast<std::size_t>(item)]);
+    Left& known = left_[static_cast<std::size_t>(item)];
+    if (known.time < changed_[c]) known = {clock_, model_.leaving(state_.candidates[c], item)};
+    return known.gain;
   }
 
   static double bound_after(const Candidate& c, const CandidateGain& gain) {
     return log_sum(c.real + gain.real, c.spurious + gain.spurious);
   }
 
-  /// Estimate of the bound of c without `out` and with `in`.
+  /// Estimate of the bound of c without its member `out` and with `in`.
   double estimate(const Candidate& c, std::int32_t out, std::int32_t in) {
     CandidateGain gain;
     if (out >= 0) {
       if (c.members.size() == 1) return in >= 0 ? alone_bound(in) : 0.0;
-      gain = model_.leaving(c, out);
+      gain = leaving(out);
     }
     if (in >= 0) {
       const CandidateGain more = model_.joining(c, in);
@@ -123,10 +135,18 @@ class Partition {
     return bound_after(c, gain);
   }
 
-  Candidate alone(std::int32_t item) {
+  /// At least what estimate(c, out, in) says, for a member `out` and an item `in`.
+  double most(const Candidate& c, std::int32_t out, std::int32_t in) {
+    if (c.members.size() == 1) return alone_bound(in);
+    constexpr double kLogTwo = 0.6931471805599453;
+    const CandidateGain less = leaving(out), more = model_.most_joining(c, in);
+    return std::max(c.real + less.real + more.real, c.spurious + less.spurious + more.spurious) + kLogTwo;
+  }
+
+  Candidate alone(std::int32_t item, bool outputs = false) {
     Candidate result;
     result.members = {item};
-    model_.solve(result);
+    model_.solve(result, outputs);
     return result;
   }
 
@@ -174,6 +194,11 @@ class Partition {
   std::vector<std::int64_t> changed_, checked_;
   std::vector<char> merge_tried_;             ///< since the candidate last changed
   std::vector<std::optional<double>> alone_;  ///< bound of the item as a candidate of its own
+  struct Left {
+    std::int64_t time = -1;
+    CandidateGain gain;
+  };
+  std::vector<Left> left_;  ///< per item what its candidate would lose without it, and when that was estimated
 };
 
 bool Partition::move_item(std::int32_t n) {
@@ -218,7 +243,8 @@ bool Partition::move_item(std::int32_t n) {
       evicted = Candidate{};
       return;
     }
-    const bool try_swap = promising(estimate(state_.candidates[from], n, other) + gain_estimate);
+    const bool try_swap = promising(most(state_.candidates[from], n, other) + gain_estimate) &&
+                          promising(estimate(state_.candidates[from], n, other) + gain_estimate);
     // When n is alone, pushing the other out is the swap.
     const bool try_evict = !was_alone && promising(rest_estimate + gain_estimate + alone_bound(other));
     if (!try_swap && !try_evict) return;
@@ -259,8 +285,7 @@ std::vector<Candidate> Partition::grow(const std::vector<std::int32_t>& items) {
   std::vector<Candidate> grown;
   std::vector<std::int32_t> place(state_.candidate_of.size(), -1);
   for (const std::int32_t item : items) {
-    Candidate single = alone(item);
-    double best = single.bound;
+    double best = alone_bound(item);
     Candidate joined;
     std::size_t where = 0;
     tried_.clear();
@@ -272,7 +297,7 @@ std::vector<Candidate> Partition::grow(const std::vector<std::int32_t>& items) {
       const auto c = static_cast<std::size_t>(at);
       if (member_of(grown[c], source_of(item)) >= 0) continue;
       if (model_.joining(grown[c], item).real < best - kEstimateError) continue;
-      Candidate trial = changed(grown[c], -1, item);
+      Candidate trial = changed(grown[c], -1, item, true);
       if (trial.real - grown[c].real <= best) continue;
       best = trial.real - grown[c].real;
       joined = std::move(trial);
@@ -280,11 +305,10 @@ std::vector<Candidate> Partition::grow(const std::vector<std::int32_t>& items) {
     }
     if (joined.members.empty()) {
       where = grown.size();
-      grown.push_back(std::move(single));
+      grown.push_back(alone(item, true));
     } else {
       grown[where] = std::move(joined);
     }
-    model_.evaluate(grown[where], true);
     place[static_cast<std::size_t>(item)] = static_cast<std::int32_t>(where);
   }
   return grown;
@@ -395,21 +419,11 @@ bool Partition::merge_candidate(std::size_t a) {
 
 }  // namespace
 
-void initial_partition(CandidateModel& model, ImageState& state) {
-  const ImageItems& image = model.image();
-  const std::size_t n = image.items.size();
+void initial_partition(CandidateModel& model, const std::vector<double>& support, ImageState& state) {
+  const std::size_t n = model.image().items.size();
   state.candidates.clear();
   state.candidate_of.assign(n, -1);
   state.quiet = 0;
-  std::vector<double> support(n, 0.0);
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto& a = image.items[i].edge;
-    for (auto k = static_cast<std::size_t>(state.neighbour_begin[i]);
-         k < static_cast<std::size_t>(state.neighbour_begin[i + 1]); ++k) {
-      const auto& b = image.items[static_cast<std::size_t>(state.neighbour[k])].edge;
-      support[i] += iou({a[0], a[1], a[2], a[3]}, {b[0], b[1], b[2], b[3]});
-    }
-  }
   std::vector<std::int32_t> order(n);
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {

@@ -21,8 +21,8 @@ void set_source_posteriors(const AbsenceAwareEvidence& evidence, AbsenceAwareBel
 [[nodiscard]] bool is_large(const ConfusionCells& counts, std::size_t classes);
 
 /// Fits every source's and the shared part of the confusion prior. cells: counts of the columns. scale: also the common
-/// scale of all strengths, which the single fits approach slowly.
-void fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs,
+/// scale of all strengths, which the single fits approach slowly. Whether another scale was better.
+bool fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs,
                           bool scale, int threads);
 
 /// Sets E[ln pi] of the columns of beliefs.log_confusion from their counts, and the divergences. needed: the entries

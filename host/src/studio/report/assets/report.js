@@ -200,7 +200,7 @@
   // Sorting: numbers by value, names with their numbers by value too; a second click turns the order round; what is
   // missing stays last.
   const order = new Intl.Collator(undefined, {numeric: true});
-  for (const table of document.querySelectorAll('#annotator-table, #relabel-table, #experiment-table')) {
+  for (const table of document.querySelectorAll('#annotator-table, #relabel-table, #plan-table, #plan-people, #experiment-table')) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       const numeric = head.classList.contains('n'), button = document.createElement('button');
