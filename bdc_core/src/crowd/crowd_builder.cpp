@@ -114,6 +114,17 @@ void CrowdBuilder::set_annotators(std::size_t first, const std::function<std::in
   }
 }
 
+void CrowdBuilder::leave_out_anonymous() {
+  std::size_t kept = 0;
+  for (std::size_t n = 0; n < annotations_.size(); ++n) {
+    if (annotations_[n].annotator < 0) continue;
+    if (keep_places_) report_.annotation_place[kept] = report_.annotation_place[n];
+    annotations_[kept++] = annotations_[n];
+  }
+  annotations_.resize(kept);
+  if (keep_places_) report_.annotation_place.resize(kept);
+}
+
 RecordPlace CrowdBuilder::place(std::size_t line, const char* list, std::size_t index) const {
   return {static_cast<std::uint32_t>(report_.files.empty() ? 0 : report_.files.size() - 1), line, list, index};
 }
@@ -508,6 +519,7 @@ void CrowdBuilder::check_repeated_assignments() {
 }
 
 CrowdData CrowdBuilder::finish(ReadReport* report) {
+  leave_out_anonymous();
   if (images_.tied) tie(images_);
   if (classes_.tied) tie(classes_);
   const auto place_of = [](const std::vector<RecordPlace>& places, std::size_t n) {
