@@ -35,6 +35,7 @@ std::vector<std::string> with_default_verb(int argc, char** argv) {
 
 int parse_and_run(int argc, char** argv) {
   CLI::App app("Consensus of crowdsourced bounding boxes, and object detectors trained on it.", "bdc-host");
+  app.get_formatter()->column_width(32);  // a name with its default fits, in every version of CLI11
   app.set_version_flag("-V,--version", std::string("bdc-host ") + BDC_VERSION);
   app.add_flag("--manual", "Print the manual page, for man: bdc-host --manual | man -l -");
   app.add_flag("--completion", "Print the completion of bash: source <(bdc-host --completion)");
