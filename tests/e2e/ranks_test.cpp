@@ -225,9 +225,19 @@ TEST(Ranks, DifferentLabelsAndPluginsAreRefusedOnEveryRank) {
   std::ofstream(two.path() / "plugins/l1_boxes.so", std::ios::app) << "another build";
   // The same words, and so the same config, mean files of each rank's own folder.
   const auto words = [](const std::string& labels, const std::string& plugin) {
-    return std::vector<std::string>{
-        "train", "--plugin",       plugin,  "--data",          labels, "--set", "data.images=/proc/self/cwd/photos",
-        "--set", "train.epochs=1", "--set", "train.timeout=20"};
+    return std::vector<std::string>{"train",
+                                    "--plugin",
+                                    plugin,
+                                    "--plugin-path",
+                                    "/proc/self/cwd/plugins",
+                                    "--data",
+                                    labels,
+                                    "--set",
+                                    "data.images=/proc/self/cwd/photos",
+                                    "--set",
+                                    "train.epochs=1",
+                                    "--set",
+                                    "train.timeout=20"};
   };
   for (const Outcome& outcome : on_two_machines(one, two, words("/proc/self/cwd/crowd.json", "minimal"))) {
     EXPECT_EQ(outcome.exit_code, 10) << outcome.err;
