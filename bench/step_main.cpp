@@ -1,5 +1,5 @@
 // bdc-step: what one forward pass and one training step of a detector cost.
-//   bdc-step PLUGIN.so [--input N] [--classes N] [--batch N] [--steps N] [-o name=value]...
+//   bdc-step PLUGIN.so [--input N] [--classes N] [--batch N] [--steps N] [-o KEY=VALUE]...
 // Builds the detector, predicts, trains on two boxes per image with AdamW, and prints parameters, seconds and the
 // process's largest resident set after each stage.
 #include <sys/resource.h>
@@ -47,7 +47,7 @@ Request read_words(int count, char** words) {
     } else if (word == "-o") {
       const std::string set = next();
       const auto equals = set.find('=');
-      if (equals == std::string::npos) throw std::invalid_argument("-o " + set + ": expected name=value");
+      if (equals == std::string::npos) throw std::invalid_argument("-o " + set + ": expected KEY=VALUE");
       const std::string value = set.substr(equals + 1);
       const Json parsed = Json::parse(value, nullptr, false);
       out.options[set.substr(0, equals)] = parsed.is_discarded() ? Json(value) : parsed;

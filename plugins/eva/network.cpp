@@ -56,7 +56,7 @@ Tensor BoxHead::forward(const Tensor& pooled) {
 Network::Network(const NetworkOptions& options) : options_(options) {
   const std::int64_t patch = options.vit.patch;
   if (patch < 4 || (patch & (patch - 1)) != 0) {
-    throw std::invalid_argument("eva: patch must be a power of 2, at least 4, not " + std::to_string(patch));
+    throw std::invalid_argument("option 'patch': expected a power of 2, at least 4, found " + std::to_string(patch));
   }
   check_options(options.vit);
   backbone_ = register_module("backbone", std::make_shared<Backbone>(options.vit, options.pyramid_channels));

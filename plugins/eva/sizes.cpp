@@ -27,7 +27,7 @@ const Size& size_of(const std::string& name) {
   for (const Size& s : kSizes) {
     if (name == s.name) return s;
   }
-  throw std::invalid_argument("eva: there is no size '" + name + "'");
+  throw std::invalid_argument("option 'size': expected ti, s, b or l, found '" + name + "'");
 }
 
 std::vector<std::int64_t> numbers_of(const std::string& text) {
@@ -41,8 +41,8 @@ std::vector<std::int64_t> numbers_of(const std::string& text) {
     const std::size_t from = at;
     while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0) ++at;
     if (at == from || at - from > 6) {
-      throw std::invalid_argument("eva: option global_blocks: expected block numbers such as \"2,5,8\", found \"" +
-                                  text + "\"");
+      throw std::invalid_argument("option 'global_blocks': expected block numbers such as '2,5,8', found '" + text +
+                                  "'");
     }
     out.push_back(std::stoll(text.substr(from, at - from)));
   }
@@ -96,8 +96,9 @@ Settings settings_of(const bdc::plugin::DetectorConfig& config) {
   const auto share_or_size = [&](const char* name, double usual) {
     const double given = o.get_number(name);
     if (given < 0 && given != -1) {
-      throw std::invalid_argument(std::string("eva: option ") + name +
-                                  ": expected -1 (from size) or a number of at least 0");
+      throw std::invalid_argument(std::string("option '") + name +
+                                  "': expected -1 (from size) or a number of at least 0, found " +
+                                  std::to_string(given));
     }
     return given < 0 ? usual : given;
   };
@@ -131,8 +132,7 @@ Settings settings_of(const bdc::plugin::DetectorConfig& config) {
   out.loss.rpn.sampler.per_image = o.get_int("anchors_per_image");
   out.loss.regions.sampler.per_image = o.get_int("regions_per_image");
   out.layer_decay = share_or_size("layer_decay", size.layer_decay);
-  if (out.layer_decay == 0)
-    throw std::invalid_argument("eva: option layer_decay: with 0 the transformer learns nothing");
+  if (out.layer_decay == 0) throw std::invalid_argument("option 'layer_decay': expected a number above 0, found 0");
   return out;
 }
 

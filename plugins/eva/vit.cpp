@@ -10,21 +10,23 @@
 namespace eva {
 
 void check_options(const VitOptions& o) {
-  const auto require = [](bool ok, const std::string& law) {
-    if (!ok) throw std::invalid_argument("eva: " + law);
+  const auto require = [](bool ok, const std::string& option, const std::string& expected, const std::string& found) {
+    if (!ok) throw std::invalid_argument("option '" + option + "': expected " + expected + ", found " + found);
   };
-  require(o.dim > 0 && o.depth > 0 && o.heads > 0 && o.dim % (4 * o.heads) == 0,
-          "embed_dim " + std::to_string(o.dim) + " must be a multiple of 4 x heads, " + std::to_string(4 * o.heads));
-  require(o.patch > 0 && o.input_size % (2 * o.patch) == 0, "the input size " + std::to_string(o.input_size) +
-                                                                " must be a multiple of twice the patch, " +
-                                                                std::to_string(2 * o.patch));
-  require(o.pretrain_size >= o.patch, "pretrain_size must be at least the patch");
-  require(o.window > 0 && o.pretrain_grid > 0, "window and pretrain_grid must be above 0");
-  for (const auto b : o.global_blocks) {
-    require(b >= 0 && b < o.depth, "global_blocks: there is no block " + std::to_string(b) + " of " +
-                                       std::to_string(o.depth) + ", counted from 0");
+  const auto text = [](auto number) { return std::to_string(number); };
+  require(o.dim > 0 && o.depth > 0 && o.heads > 0 && o.dim % (4 * o.heads) == 0, "embed_dim",
+          "a multiple of 4 x heads, " + text(4 * o.heads), text(o.dim));
+  if (o.patch <= 0 || o.input_size % (2 * o.patch) != 0) {
+    throw std::invalid_argument("input size: expected a multiple of twice the patch, " + text(2 * o.patch) +
+                                ", found " + text(o.input_size));
   }
-  require(o.drop_path >= 0 && o.drop_path < 1, "drop_path must be in 0..1, below 1");
+  require(o.pretrain_size >= o.patch, "pretrain_size", "at least the patch, " + text(o.patch), text(o.pretrain_size));
+  require(o.window > 0, "window", "a number above 0", text(o.window));
+  require(o.pretrain_grid > 0, "pretrain_grid", "a number above 0", text(o.pretrain_grid));
+  for (const auto b : o.global_blocks) {
+    require(b >= 0 && b < o.depth, "global_blocks", "blocks from 0 to " + text(o.depth - 1), text(b));
+  }
+  require(o.drop_path >= 0 && o.drop_path < 1, "drop_path", "a number from 0 to 1, below 1", text(o.drop_path));
 }
 Tensor positions(const Tensor& pos_embed, std::int64_t height, std::int64_t width) {
   const Tensor grid = pos_embed.slice(1, 1);

@@ -30,8 +30,8 @@ std::vector<double> positive_numbers(const std::string& text, const char* option
   if (!good) {
     const std::string count =
         least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
-    throw std::invalid_argument("frcnn: option " + std::string(option) + " is '" + text + "', expected " + count +
-                                " numbers above 0");
+    throw std::invalid_argument("option '" + std::string(option) + "': expected " + count +
+                                " numbers above 0, found '" + text + "'");
   }
   return out;
 }
@@ -52,7 +52,9 @@ NetworkOptions network_options(const bdc::plugin::Options& given) {
   out.pool.canonical_size = given.get_number("pool_canonical_size");
   out.transform = {given.get_int("min_size"), given.get_int("max_size")};
   if (out.transform.min_size > out.transform.max_size) {
-    throw std::invalid_argument("frcnn: min_size must not be above max_size");
+    throw std::invalid_argument("option 'min_size': expected at most max_size, " +
+                                std::to_string(out.transform.max_size) + ", found " +
+                                std::to_string(out.transform.min_size));
   }
   return out;
 }
@@ -109,7 +111,10 @@ Detector::Detector(const bdc::plugin::DetectorConfig& config) {
   test_proposals_ = {given.get_int("rpn_pre_nms_test"), given.get_int("rpn_post_nms_test"), nms, 1e-3};
   loss_options_.rpn.matcher = {given.get_number("rpn_positive_iou"), given.get_number("rpn_negative_iou"), true};
   if (loss_options_.rpn.matcher.low > loss_options_.rpn.matcher.high) {
-    throw std::invalid_argument("frcnn: rpn_negative_iou must not be above rpn_positive_iou");
+    std::ostringstream why;
+    why << "option 'rpn_negative_iou': expected at most rpn_positive_iou, " << loss_options_.rpn.matcher.high
+        << ", found " << loss_options_.rpn.matcher.low;
+    throw std::invalid_argument(why.str());
   }
   loss_options_.rpn.sampler.per_image = given.get_int("rpn_batch");
   loss_options_.rpn.sampler.positive_share = given.get_number("rpn_positive_share");

@@ -96,7 +96,7 @@ NormKind norm_kind(const std::string& name) {
   if (name == "frozen") return NormKind::frozen;
   if (name == "batch") return NormKind::batch;
   if (name == "group") return NormKind::group;
-  throw std::invalid_argument("frcnn: norm is '" + name + "', expected frozen, batch or group");
+  throw std::invalid_argument("option 'norm': expected frozen, batch or group, found '" + name + "'");
 }
 
 std::shared_ptr<Norm> make_norm(NormKind kind, std::int64_t channels, double eps) {

@@ -22,8 +22,8 @@ const Plan& plan_of(const std::string& kind) {
                                                  {"resnet101", {true, {3, 4, 23, 3}}}};
   const auto it = plans.find(kind);
   if (it == plans.end()) {
-    throw std::invalid_argument("frcnn: backbone is '" + kind +
-                                "', expected resnet18, resnet34, resnet50 or resnet101");
+    throw std::invalid_argument("option 'backbone': expected resnet18, resnet34, resnet50 or resnet101, found '" +
+                                kind + "'");
   }
   return it->second;
 }

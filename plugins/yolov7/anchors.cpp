@@ -111,8 +111,8 @@ std::vector<double> parse_anchors(const std::string& text) {
       used = 0;
     }
     if (used != word.size() || !(value > 0) || !std::isfinite(value)) {
-      throw std::invalid_argument("option 'anchors': number " + std::to_string(out.size() + 1) + ", '" +
-                                  word.substr(0, 40) + "', must be a number above 0");
+      throw std::invalid_argument("option 'anchors': expected numbers above 0, found '" + word.substr(0, 40) +
+                                  "' (number " + std::to_string(out.size() + 1) + ")");
     }
     out.push_back(value);
     at = end;

@@ -128,7 +128,7 @@ LayerTable tiny_table() {
 LayerTable table_of(const std::string& variant) {
   if (variant == "full") return full_table();
   if (variant == "tiny") return tiny_table();
-  throw std::invalid_argument("yolov7: variant must be full or tiny, not '" + variant + "'");
+  throw std::invalid_argument("option 'variant': expected full or tiny, found '" + variant + "'");
 }
 
 }  // namespace yolov7

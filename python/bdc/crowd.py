@@ -250,7 +250,7 @@ class Crowd:
         if classes is not None:
             order = list(classes)
             if len({str(name) for name in order}) < len(order):
-                raise DataError("classes: a name stands there twice")
+                raise DataError("classes: a name is given twice")
             unknown = [name for name in class_ids if name not in order]
             if unknown:
                 raise DataError(f"column {titles['label']}: {unknown[0]!r} is none of the classes given")

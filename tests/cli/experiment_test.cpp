@@ -121,7 +121,7 @@ TEST_F(Experiment, AFileSaysWhatIsWrongWithIt) {
     return outcome.err;
   };
   EXPECT_NE(error_of(R"({"dta": []})").find("data"), std::string::npos);
-  EXPECT_NE(error_of(R"({"data": [], "crowds": [], "methods": []})").find("bad.json.data"), std::string::npos);
+  EXPECT_NE(error_of(R"({"data": [], "crowds": [], "methods": []})").find("bad.json: data"), std::string::npos);
   EXPECT_NE(
       error_of(R"({"data": [{"name": "a", "shapes": {"clases": 3}}], "crowds": [{"name": "c", "preset": "voc-mix"}],
                          "methods": [{"name": "mv"}]})")
@@ -201,7 +201,7 @@ TEST_F(Experiment, WhatIsWrongWithALaterCellStopsItBeforeTheFirst) {
   refused(grid, 4, "nowhere.json");
   grid = json::parse(kTrained);
   grid["detectors"].push_back(json::parse(R"({"name": "yolov9"})"));
-  refused(grid, 5, "late.json.detectors.yolov9");
+  refused(grid, 5, "late.json: detectors.yolov9");
   grid["detectors"][1] = json::parse(R"({"name": "second", "plugin": "minimal", "set": {"train.epoch": 1}})");
   refused(grid, 3, "train.epochs");
 }

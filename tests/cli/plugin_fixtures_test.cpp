@@ -204,7 +204,7 @@ TEST(Doctor, PassesOptionsOnAndChecksThem) {
   EXPECT_EQ(run_host({"plugins", "doctor", "minimal", "-o", "width=4"}, folder.path()).exit_code, 0);
   const auto outcome = run_host({"plugins", "doctor", "minimal", "-o", "width=wide"}, folder.path());
   EXPECT_EQ(outcome.exit_code, 3);
-  EXPECT_NE(outcome.out.find("options.width: expected an integer"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("options.width: expected a whole number"), std::string::npos) << outcome.out;
 }
 
 struct HookCase {

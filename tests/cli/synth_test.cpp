@@ -200,7 +200,7 @@ TEST_F(Synth, TwoAnnotatorsOfOneNameAreRefusedAtOnce) {
   refuses({"truth.json", "--preset", "voc-full", "--detector", "average-1=f.json"}, 2, "average-1");
   refuses({"truth.json", "--detector", "y=f.json", "--detector", "y=g.json"}, 2, "--detector y: another annotator");
   folder.write("two.json", R"({"detectors": [{"name": "y", "file": "f"}, {"name": "y", "file": "g"}]})");
-  refuses({"truth.json", "-c", "two.json"}, 3, "two.json.detectors: 'y'");
+  refuses({"truth.json", "-c", "two.json"}, 3, "two.json: detectors: 'y'");
 }
 
 TEST_F(Synth, OptionsWithoutEffectAreRefused) {
@@ -216,7 +216,7 @@ TEST_F(Synth, OptionsWithoutEffectAreRefused) {
   refuses({"--shapes", "9", "--network", "--preset", "voc-full", "--images", "."}, 2, "--images: --shapes has");
   refuses({"--shapes", "9", "--preset", "voc-full", "--format", "coco"}, 2, "--format: is for reading a truth");
   folder.write("idle.json", R"({"preset": "voc-full", "networks": {"proposals": 30}})");
-  refuses({"truth.json", "-c", "idle.json"}, 3, "idle.json.networks: no group annotates with networks");
+  refuses({"truth.json", "-c", "idle.json"}, 3, "idle.json: networks: no group annotates with networks");
 }
 
 TEST_F(Synth, NumbersOutOfRangeAreRefused) {
@@ -239,7 +239,7 @@ TEST_F(Synth, MessagesSayWhereAndWhat) {
   EXPECT_EQ(nameless.exit_code, 2);
   EXPECT_NE(nameless.err.find("--output: expected the name of a file"), std::string::npos) << nameless.err;
   folder.write("preset.json", R"({"preset": "voc-ful"})");
-  refuses({"truth.json", "-c", "preset.json"}, 3, "preset.json.preset: 'voc-ful'; did you mean 'voc-full'?");
+  refuses({"truth.json", "-c", "preset.json"}, 3, "found the string \"voc-ful\"; did you mean 'voc-full'?");
   folder.write("related.json", R"({"preset": "voc-full", "confusion": {"related": [["cat", "dgo"]]}})");
   refuses({"truth.json", "-c", "related.json"}, 4, "related.json.confusion.related: class 'dgo' is not in the truth");
   folder.write("preset_and_groups.json", R"({"preset": "voc-full", "groups": [{"skill": "expert"}]})");

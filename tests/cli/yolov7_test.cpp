@@ -38,7 +38,7 @@ TEST(Yolov7Options, AnchorsThatAreNoEighteenNumbersAreNamed) {
   const auto outcome =
       run_host({"plugins", "doctor", "yolov7", "-o", "variant=tiny", "-o", "anchors=10,13,x"}, folder.path());
   EXPECT_EQ(outcome.exit_code, 3) << outcome.out << outcome.err;
-  EXPECT_NE(outcome.out.find("option 'anchors': number 3, 'x', must be a number above 0"), std::string::npos)
+  EXPECT_NE(outcome.out.find("option 'anchors': expected numbers above 0, found 'x' (number 3)"), std::string::npos)
       << outcome.out;
 }
 

@@ -197,7 +197,7 @@ class WrongInput(Quiet):
         result = bdc.aggregate(crowd)
         for words, call in (
                 ("Crowd(NoneType)", lambda: bdc.Crowd(None)), ("Crowd(dict)", lambda: bdc.Crowd(table())),
-                ("stands there twice", lambda: bdc.Crowd.from_table(table(), classes=["cat", "dog", "cow", "cat"])),
+                ("is given twice", lambda: bdc.Crowd.from_table(table(), classes=["cat", "dog", "cow", "cat"])),
                 ("sizes['img0.png']", lambda: bdc.Crowd.from_table(table(), sizes={"img0.png": 100})),
                 ("columns: expected", lambda: bdc.Crowd.from_table(table(), columns="image")),
                 ("threads", lambda: bdc.aggregate(crowd, threads=-1)), ("threads", lambda: bdc.Learner(crowd, threads=2.5)),

@@ -50,7 +50,7 @@ char CsvReader::detect_separator() {
     if (named == ',' || named == ';' || named == '\t') return separator_ = named;
   }
   bool quoted = false;
-  std::size_t semicolons = 0, tabs = 0;
+  std::size_t semicolons = 0, tabs = 0, bars = 0;
   for (std::size_t i = at_; i < filled_; ++i) {
     const char c = buffer_[i];
     if (c == '"') quoted = !quoted;
@@ -58,9 +58,12 @@ char CsvReader::detect_separator() {
     if (c == ',') return separator_;
     semicolons += c == ';' ? 1 : 0;
     tabs += c == '\t' ? 1 : 0;
-    if (c == '\n' && semicolons + tabs > 0) break;
+    bars += c == '|' ? 1 : 0;
+    if (c == '\n' && semicolons + tabs + bars > 0) break;
   }
-  if (semicolons > 0 || tabs > 0) separator_ = semicolons >= tabs ? ';' : '\t';
+  if (semicolons + tabs + bars > 0) {
+    separator_ = bars > semicolons + tabs ? '|' : semicolons >= tabs ? ';' : '\t';
+  }
   return separator_;
 }
 
@@ -91,6 +94,7 @@ bool CsvReader::next_row() {
           fail(std::string("expected a ") +
                (separator_ == ','   ? "comma"
                 : separator_ == ';' ? "semicolon"
+                : separator_ == '|' ? "bar"
                                     : "tab") +
                " or the end of the row after a quoted field");
         }

@@ -18,8 +18,8 @@ class CsvReader {
 
   CsvReader(std::istream& in, std::string name);
 
-  /// Before the first row: takes semicolons or tabs as separators when the first line has such and no comma outside of
-  /// quotes; a first line "sep=;" says it and is passed over. Returns the separator.
+  /// Before the first row: takes semicolons, tabs or bars (|) as separators when the first line has such and no comma
+  /// outside of quotes; a first line "sep=;" says it and is passed over. Returns the separator.
   char detect_separator();
   /// False at the end. fields() and line() then describe the row.
   [[nodiscard]] bool next_row();

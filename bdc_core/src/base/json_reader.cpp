@@ -135,7 +135,7 @@ std::string JsonReader::describe_next() {
   }
   if (preview.empty()) preview = static_cast<char>(c);
   const bool number = is_digit(static_cast<char>(c)) || c == '-' || c == 'N' || c == 'I';
-  return (number ? "the number " : "the character(s) ") + printable(preview);
+  return number ? "the number " + printable(preview) : in_quotes(preview);
 }
 
 void JsonReader::fail_type(const char* expected) {
@@ -169,6 +169,7 @@ JsonReader::Type JsonReader::peek() {
                                                     : "the file ends too early: expected a value; is it truncated?");
     default:
       if (is_digit(static_cast<char>(c))) return Type::number;
+      if (c == '<' && consumed_ == 0 && frames_.empty()) fail_syntax("expected JSON, found XML");
       fail_syntax("expected a JSON value, found " + describe_next());
   }
 }

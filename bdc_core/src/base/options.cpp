@@ -11,14 +11,12 @@
 namespace bdc {
 namespace {
 
-std::string brief(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%g", value);
-  return text;
-}
-
 std::string shortest(double value) {
   char text[40];
+  if (value == std::floor(value) && std::abs(value) < 1e15) {  // 1000000, not 1e+06
+    std::snprintf(text, sizeof(text), "%.0f", value);
+    return text;
+  }
   for (int digits = 6; digits <= 17; ++digits) {
     std::snprintf(text, sizeof(text), "%.*g", digits, value);
     if (std::strtod(text, nullptr) == value) break;
@@ -59,11 +57,18 @@ std::string found_text(const OptionValue& value) {
   return (std::holds_alternative<bool>(value) ? "" : "the number ") + option_text(value);
 }
 
+/// The choices; one that is empty is shown by its quotes.
+std::vector<std::string> shown_choices(const OptionSpec& spec) {
+  std::vector<std::string> out;
+  for (const std::string& choice : spec.choices) out.push_back(choice.empty() ? "\"\"" : choice);
+  return out;
+}
+
 /// " from 0 to 1", " of at least 0", or nothing.
 std::string limits(const OptionSpec& spec) {
-  if (spec.min && spec.max) return " from " + brief(*spec.min) + " to " + brief(*spec.max);
-  if (spec.min) return " of at least " + brief(*spec.min);
-  if (spec.max) return " of at most " + brief(*spec.max);
+  if (spec.min && spec.max) return " from " + shortest(*spec.min) + " to " + shortest(*spec.max);
+  if (spec.min) return " of at least " + shortest(*spec.min);
+  if (spec.max) return " of at most " + shortest(*spec.max);
   return "";
 }
 
@@ -84,29 +89,43 @@ OptionValue typed(const OptionSpec& spec, const std::string& text) {
 
 }  // namespace
 
-OptionValue check_option(const OptionSpec& spec, const OptionValue& given, const std::string& where) {
-  const auto fail = [&](const std::string& expected) {
-    return std::invalid_argument(where + ": expected " + expected + ", found " + found_text(given));
-  };
+std::string place_in(const std::string& where, const std::string& name) {
+  const bool is_flag = where.rfind("--", 0) == 0 && where.find(' ') == std::string::npos;
+  return where + (is_flag ? " " : ".") + name;
+}
+
+std::string why_refused(const OptionSpec& spec, const OptionValue& given) {
+  const std::string refusal = "expected " + expected_value(spec) + ", found " + found_text(given);
   const bool wants_number = std::holds_alternative<double>(spec.default_value);
   const bool is_widened = wants_number && std::holds_alternative<std::int64_t>(given);
-  if (spec.default_value.index() != given.index() && !is_widened) throw fail(expected_type(spec));
+  if (spec.default_value.index() != given.index() && !is_widened) return refusal;
   if (const auto* text = std::get_if<std::string>(&given)) {
-    if (!is_choice(spec, *text)) throw fail("one of " + join(spec.choices));
-    return given;
+    if (is_choice(spec, *text)) return "";
+    constexpr std::size_t kFew = 3;  // a list to take in at a glance
+    const std::string near = spec.choices.size() > kFew ? nearest(*text, spec.choices) : "";
+    return refusal + (near.empty() ? "" : "; did you mean '" + near + "'?");
   }
-  if (std::holds_alternative<bool>(given)) return given;
+  if (std::holds_alternative<bool>(given)) return "";
   const auto* whole = std::get_if<std::int64_t>(&given);
   const double value = whole != nullptr ? static_cast<double>(*whole) : std::get<double>(given);
-  if (!std::isfinite(value)) throw fail("a finite number");
-  if (!in_range(spec, value)) throw fail(expected_type(spec) + limits(spec));
-  return wants_number ? OptionValue(value) : given;
+  return std::isfinite(value) && in_range(spec, value) ? "" : refusal;
+}
+
+std::string why_text_refused(const OptionSpec& spec, const std::string& text) {
+  return why_refused(spec, typed(spec, text));
+}
+
+OptionValue check_option(const OptionSpec& spec, const OptionValue& given, const std::string& where) {
+  if (const std::string why = why_refused(spec, given); !why.empty()) throw std::invalid_argument(where + ": " + why);
+  const auto* whole = std::get_if<std::int64_t>(&given);
+  const bool is_widened = whole != nullptr && std::holds_alternative<double>(spec.default_value);
+  return is_widened ? OptionValue(static_cast<double>(*whole)) : given;
 }
 
 const OptionSpec& find_option(const std::vector<OptionSpec>& schema, const std::string& name,
                               const std::string& where) {
   if (const OptionSpec* spec = find(schema, name)) return *spec;
-  throw std::invalid_argument(where + "." + printable(shorten(name, 200)) + ": unknown option" +
+  throw std::invalid_argument(place_in(where, printable(shorten(name, 200))) + ": unknown option" +
                               (schema.empty() ? "; there are none" : did_you_mean(name, names_of(schema))));
 }
 
@@ -114,7 +133,7 @@ Options check_options(const std::vector<OptionSpec>& schema, const std::map<std:
                       const std::string& where) {
   std::map<std::string, OptionValue> values = defaults(schema);
   for (const auto& [name, value] : given) {
-    values[name] = check_option(find_option(schema, name, where), value, where + "." + name);
+    values[name] = check_option(find_option(schema, name, where), value, place_in(where, name));
   }
   return Options(std::move(values));
 }
@@ -135,16 +154,19 @@ std::string type_name(const OptionValue& value) {
   return names[value.index()];
 }
 
-std::string expected_type(const OptionSpec& spec) {
-  static const char* const names[] = {"true or false", "an integer", "a number", "a string"};
-  return names[spec.default_value.index()];
+std::string expected_value(const OptionSpec& spec) {
+  if (!spec.choices.empty()) return "one of " + join(shown_choices(spec));
+  const bool is_number = std::holds_alternative<double>(spec.default_value);
+  if (is_number && !spec.min && !spec.max) return "a finite number";
+  static const char* const names[] = {"true or false", "a whole number", "a number", "a string"};
+  return names[spec.default_value.index()] + limits(spec);
 }
 
 std::string range_text(const OptionSpec& spec) {
-  if (!spec.choices.empty()) return join(spec.choices, " | ");
-  if (spec.min && spec.max) return brief(*spec.min) + " .. " + brief(*spec.max);
-  if (spec.min) return ">= " + brief(*spec.min);
-  if (spec.max) return "<= " + brief(*spec.max);
+  if (!spec.choices.empty()) return join(shown_choices(spec), " | ");
+  if (spec.min && spec.max) return shortest(*spec.min) + " .. " + shortest(*spec.max);
+  if (spec.min) return ">= " + shortest(*spec.min);
+  if (spec.max) return "<= " + shortest(*spec.max);
   return "";
 }
 

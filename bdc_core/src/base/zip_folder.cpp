@@ -79,7 +79,7 @@ void ZipFolder::add(std::uint64_t number) {
   if (is_a_folder) {
     folders_.insert(name);
   } else if (!files_.emplace(name, number).second) {
-    refuse("stands there twice");
+    refuse("is given twice");
   }
 }
 

@@ -22,7 +22,7 @@ struct SourceNames {
 /// otherwise the first folder that tells the paths apart. Folders that are splits (train, valid, test) tell no
 /// annotators apart: all are then the one that the folder above is named after. A zip file of which one file is read is
 /// that file's folder and name; of several, the names inside tell. Throws DataError, with what to do, when a path
-/// stands there twice or no single part of the paths tells who drew.
+/// is given twice or no single part of the paths tells who drew.
 /// splits: the split of each path where that is known already; empty otherwise.
 [[nodiscard]] SourceNames names_of_sources(const std::vector<std::string>& paths, AnnotatorFrom from,
                                            const std::vector<std::string>& splits = {});

@@ -118,8 +118,15 @@ bool may_name_person(std::string_view key) {
   return false;
 }
 
-void read_attributes(JsonReader& json, CocoRecord& record) {
-  constexpr std::string_view prefix = "attributes.";
+bool lists_annotators(std::string_view key) {
+  for (const char* known : {"rater_list", "raters", "rater_ids", "annotators", "annotator_list", "annotator_ids"}) {
+    if (key == known) return true;
+  }
+  return false;
+}
+
+void read_attributes(JsonReader& json, CocoRecord& record, const std::string& owner) {
+  const std::string prefix = owner + ".";
   std::string_view wanted = record.annotator_key;
   if (wanted.substr(0, prefix.size()) == prefix) {
     wanted.remove_prefix(prefix.size());
@@ -131,17 +138,58 @@ void read_attributes(JsonReader& json, CocoRecord& record) {
     const std::string_view key = json.key();
     if (!wanted.empty() && key == wanted) {
       record.annotator_id = read_optional_id(json);
-    } else if (key == "rotation" && json.peek() == JsonReader::Type::number) {
+    } else if (key == "rotation" && owner == "attributes" && json.peek() == JsonReader::Type::number) {
       record.rotation = json.number();
     } else if (record.wants_candidates && (resembles_annotator_id(key) || may_name_person(key))) {
-      std::string name(prefix);
-      name += key;
+      std::string name = prefix + std::string(key);
       record.persons.push_back({std::move(name), read_optional_id(json)});
     } else {
       json.skip();
     }
   }
 }
+
+namespace {
+
+/// Detectron2's: how the numbers of a bbox are meant. What is not x, y, width, height in the end is refused.
+void use_bbox_mode(JsonReader& json, std::int64_t mode, CocoRecord& record) {
+  enum : std::int64_t { corners = 0, extents = 1 };
+  if (mode != corners && mode != extents) {
+    json.fail_value("expected the bbox_mode 0 (x1, y1, x2, y2 in pixels) or 1 (x, y, width, height), found " +
+                    std::to_string(mode));
+  }
+  if (mode == extents || !record.bbox) return;
+  (*record.bbox)[2] -= (*record.bbox)[0];
+  (*record.bbox)[3] -= (*record.bbox)[1];
+  record.corners_said = true;
+}
+
+/// 0 or 1, true or false, and these as texts.
+bool read_flag(JsonReader& json) {
+  switch (json.peek()) {
+    case JsonReader::Type::boolean:
+      return json.boolean();
+    case JsonReader::Type::null:
+      json.null();
+      return false;
+    case JsonReader::Type::string: {
+      const std::string text = lower_case(std::string(json.string()));
+      if (text == "true" || text == "1") return true;
+      if (text == "false" || text == "0" || text.empty()) return false;
+      json.fail_value("expected 0 or 1, found " + in_quotes(text));
+    }
+    default:
+      return json.integer() != 0;
+  }
+}
+
+/// Whether the annotator wanted stands in this object: "extra" for "extra.annotator".
+bool holds_annotator(const CocoRecord& record, std::string_view key) {
+  const std::string& wanted = record.annotator_key;
+  return wanted.size() > key.size() && wanted[key.size()] == '.' && wanted.compare(0, key.size(), key) == 0;
+}
+
+}  // namespace
 
 void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.index = json.depth() > 0 ? json.index() : 0;
@@ -151,6 +199,7 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.annotator_id.reset();
   record.candidates.clear();
   record.persons.clear();
+  record.person_list.clear();
   record.bbox.reset();
   record.shape.reset();
   record.has_shape = false;
@@ -161,8 +210,9 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
   record.located.reset();
   record.class_probs.clear();
   record.box_std.clear();
-  record.is_crowd = false;
+  record.is_crowd = record.is_deleted = record.corners_said = false;
   record.rotation = 0;
+  std::optional<std::int64_t> bbox_mode;
 
   static_cast<void>(json.peek());
   record.line = json.line();
@@ -207,11 +257,11 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
         record.area = json.number();
       }
     } else if (key == "iscrowd") {
-      if (json.peek() == JsonReader::Type::boolean) {
-        record.is_crowd = json.boolean();
-      } else {
-        record.is_crowd = json.integer() != 0;
-      }
+      record.is_crowd = read_flag(json);
+    } else if (key == "deleted" && json.peek() == JsonReader::Type::boolean) {
+      record.is_deleted = json.boolean();
+    } else if (key == "bbox_mode" && json.peek() == JsonReader::Type::number) {
+      bbox_mode = json.integer();
     } else if (key == "class_probs") {
       read_numbers(json, record.class_probs, 1000000);
     } else if (key == "weight") {
@@ -229,15 +279,19 @@ void read_coco_record(JsonReader& json, CocoRecord& record) {
       } else if (record.wants_candidates && may_name_person(key)) {
         const std::string name(key);
         record.persons.push_back({name, read_optional_id(json)});
+      } else if (json.peek() == JsonReader::Type::object && (record.wants_candidates || holds_annotator(record, key))) {
+        read_attributes(json, record, std::string(key));
       } else {
+        if (record.wants_candidates && lists_annotators(key)) record.person_list = key;
         json.skip();
       }
     }
   }
-  const char* missing = !record.image_id                                             ? "image_id"
-                        : !record.category_id                                        ? "category_id"
-                        : !record.bbox && !(record.may_lack_box && record.has_shape) ? "bbox"
-                                                                                     : nullptr;
+  if (bbox_mode) use_bbox_mode(json, *bbox_mode, record);
+  const char* missing = !record.image_id      ? "image_id"
+                        : !record.category_id ? "category_id"
+                        : !record.bbox && !(record.may_lack_box && record.has_shape) && !record.may_be_bare ? "bbox"
+                                                                                                            : nullptr;
   if (missing != nullptr) json.fail_value(std::string("expected the member ") + in_quotes(missing) + ", found none");
 }
 

@@ -30,16 +30,20 @@ struct CocoRecord {
   };
   std::vector<Candidate> candidates;
   std::vector<Candidate> persons;             ///< members by may_name_person, looked for with the candidates
+  std::string person_list;                    ///< a member that lists several people ("annotators"); empty: none does
   std::optional<std::array<double, 4>> bbox;  ///< x, y, width, height; may hold NaN
   bool wants_shape = false;                   ///< set by the caller: finds the box around `segmentation`
   bool has_shape = false;                     ///< there is a `segmentation`
   bool may_lack_box = false;                  ///< set by the caller: a record with `segmentation` needs no `bbox`
+  bool may_be_bare = false;                   ///< set by the caller: nor does one without
   std::optional<Box> shape;                   ///< the box around it, where that can be told
   std::optional<double> score, area, weight, existence, located;
   std::vector<double> class_probs;  ///< empty: not given
   std::vector<double> box_std;
   bool is_crowd = false;
-  double rotation = 0;  ///< attributes.rotation: of the box about its centre, in degrees, clockwise
+  bool is_deleted = false;    ///< taken back in coco-annotator
+  bool corners_said = false;  ///< `bbox_mode` says that the file has x1, y1, x2, y2
+  double rotation = 0;        ///< attributes.rotation: of the box about its centre, in degrees, clockwise
 
   [[nodiscard]] Box box() const { return {(*bbox)[0], (*bbox)[1], (*bbox)[0] + (*bbox)[2], (*bbox)[1] + (*bbox)[3]}; }
 };
@@ -49,15 +53,19 @@ struct CocoRecord {
 /// The same for a value that need not be an id, such as null; an object may hold one as "id" or "email".
 [[nodiscard]] std::optional<RecordId> read_optional_id(JsonReader& json);
 
-/// The value of an annotation's member "attributes", as CVAT and Datumaro write it: `rotation`, the annotator where
+/// An object in an annotation, such as "attributes", as CVAT and Datumaro write it: `rotation`, the annotator where
 /// annotator_key is "attributes.NAME", and, where these are wanted, members that may say who drew, into `persons`.
-void read_attributes(JsonReader& json, CocoRecord& record);
+/// owner: the name of the member that holds the object.
+void read_attributes(JsonReader& json, CocoRecord& record, const std::string& owner = "attributes");
 
 /// Reads the object that comes next. Throws JsonValueError when image_id, category_id or bbox is missing or wrong.
 void read_coco_record(JsonReader& json, CocoRecord& record);
 
 /// Whether a member's name looks as if it were meant to be annotator_id: "annotator", "worker_id", "anotator_id".
 [[nodiscard]] bool resembles_annotator_id(std::string_view key);
+
+/// Whether a member's name is one for a list of annotators: "annotators", "rater_list".
+[[nodiscard]] bool lists_annotators(std::string_view key);
 
 /// Whether a member's name, though no usual one for an annotator's, may mean a person: "rad_id", "created_by",
 /// "reader". Nothing is read on such a guess; people are told of it.

@@ -369,7 +369,7 @@ WriteReport write_consensus(const Targets& targets, const CrowdData& data, const
 
 Targets strong_targets(const Targets& targets, double min_existence, double min_score, ConsensusCut* cut) {
   if (min_existence > 0 && targets.existence.empty() && !targets.box.empty()) {
-    throw DataError("the method does not say how probable it is that an object is real, so nothing can be cut by it");
+    throw DataError("these targets have no existence to cut by: their method does not estimate it");
   }
   ConsensusCut counts;
   Targets out;

@@ -54,6 +54,9 @@ class DataYamlReader {
              "expected the number of annotators after \"n_annotator:\", found " + in_quotes(at->second.Scalar()));
       }
     }
+    if (const auto at = members.find("kpt_shape"); at != members.end() && !at->second.IsNull()) {
+      out.key_numbers = key_numbers_of(at->second);
+    }
     if (const auto at = members.find("names"); at != members.end()) {
       out.names = names_of(at->second);
       out.has_names = true;
@@ -100,6 +103,21 @@ class DataYamlReader {
       }
       out.splits.push_back(std::move(found));
     }
+  }
+
+  /// "kpt_shape: [17, 3]": so many key points of two or three numbers each.
+  [[nodiscard]] std::size_t key_numbers_of(const YAML::Node& node) const {
+    constexpr std::int64_t most = 10000;
+    std::vector<std::int64_t> shape;
+    if (node.IsSequence() && node.size() == 2) {
+      for (const YAML::Node& part : node) {
+        shape.push_back(part.IsScalar() ? parse_integer(part.Scalar()).value_or(-1) : -1);
+      }
+    }
+    if (shape.size() != 2 || shape[0] < 0 || shape[0] > most || shape[1] < 2 || shape[1] > 3) {
+      fail(node, "expected kpt_shape to be the number of key points and 2 or 3, such as [17, 3]");
+    }
+    return static_cast<std::size_t>(shape[0] * shape[1]);
   }
 
   [[nodiscard]] std::vector<std::string> names_of(const YAML::Node& node) const {

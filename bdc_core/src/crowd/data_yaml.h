@@ -21,6 +21,7 @@ struct DataYaml {
   std::vector<Split> splits;       ///< those that name a place, in the order train, val, test
   std::vector<std::string> names;  ///< of the classes, by number
   bool has_names = false;
+  std::size_t key_numbers = 0;  ///< how many numbers of key points follow each box (kpt_shape)
   /// The crowd's layout of BDC's authors: places are folders of text labels, their pictures lie in image_dir, and there
   /// are so many annotators.
   std::string image_dir;

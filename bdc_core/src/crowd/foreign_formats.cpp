@@ -26,9 +26,9 @@ struct Start {
   [[nodiscard]] bool is_json() const { return first == '{' || first == '['; }
   [[nodiscard]] bool line_has(const char* part) const { return line.find(part) != std::string::npos; }
 
-  [[nodiscard]] std::vector<std::string_view> words(const char* between) const {
+  [[nodiscard]] std::vector<std::string_view> words(const char* between) const { return words_in(line, between); }
+  [[nodiscard]] static std::vector<std::string_view> words_in(std::string_view rest, const char* between) {
     std::vector<std::string_view> out;
-    std::string_view rest = line;
     while (!rest.empty() && out.size() < 32) {
       const std::size_t end = std::min(rest.find_first_of(between), rest.size());
       if (end > 0) out.push_back(rest.substr(0, end));
@@ -45,6 +45,12 @@ bool are_numbers(const std::vector<std::string_view>& words, std::size_t from, s
   return true;
 }
 
+/// Whether these numbers are all at most 1.
+bool at_most_one(const std::vector<std::string_view>& words, std::size_t from, std::size_t to) {
+  return std::all_of(words.begin() + static_cast<std::ptrdiff_t>(from), words.begin() + static_cast<std::ptrdiff_t>(to),
+                     [](std::string_view word) { return parse_real(trimmed(word)).value_or(2) <= 1; });
+}
+
 /// Whether the fifth of five values is a text in quotes.
 bool ends_in_quotes(const std::vector<std::string_view>& words) {
   return words.size() >= 5 && are_numbers(words, 0, 4) && trimmed(words[4]).substr(0, 1) == "\"";
@@ -59,6 +65,8 @@ constexpr Foreign table[] = {
     // JSON
     {[](const Start& s) { return s.is_json() && s.has("\"bdc_annotators\""); },
      "what `aggregate --annotators` wrote about annotators; expected labels"},
+    {[](const Start& s) { return s.first == '[' && s.has("\"bbox_mode\"") && s.has("\"annotations\""); },
+     "a list of Detectron2's dicts; write it as COCO first (detectron2.data.datasets.coco.convert_to_coco_json)"},
     {[](const Start& s) {
        return s.first == '[' && s.has("\"image_id\"") && s.has("\"category_id\"") && s.has("\"score\"");
      },
@@ -77,6 +85,10 @@ constexpr Foreign table[] = {
        return s.first == '{' && s.has("\"data_format_version\"") && (s.has("\"metadata\"") || s.has("\"project\""));
      },
      "a project of VIA 3, which is not read; export it from VIA as COCO, or label with VIA 2"},
+    {[](const Start& s) {
+       return s.first == '{' && s.has("\"annotations\"") && (s.has("\"itemMetadata\"") || s.has("\"datasetId\""));
+     },
+     "Dataloop's JSON; export as COCO instead"},
     {[](const Start& s) { return s.is_json() && s.has("\"coordinates\"") && s.has("\"annotations\""); },
      "Apple's CreateML; export as COCO or Pascal VOC instead"},
     {[](const Start& s) { return s.is_json() && s.has("\"data_row\""); },
@@ -98,9 +110,59 @@ constexpr Foreign table[] = {
      "tasks of Scale AI; convert them to COCO first"},
     {[](const Start& s) { return s.first == '{' && s.has("\"imageGcsUri\""); },
      "an import file of Google's Vertex AI; convert it to COCO first"},
-    {[](const Start& s) { return s.first == '{' && s.has("\"itemMetadata\"") && s.has("\"annotations\""); },
-     "Dataloop's JSON; export as COCO instead"},
+    {[](const Start& s) {
+       return s.first == '[' && s.has("\"shapes\"") && s.has("\"frame\"") && (s.has("\"tags\"") || s.has("\"tracks\""));
+     },
+     "the annotations in a backup of CVAT; export the task as \"CVAT for images 1.1\" instead"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"bug_tracker\"") && s.has("\"jobs\""); },
+     "the description of a task in a backup of CVAT; export the task as \"CVAT for images 1.1\" instead"},
+    {[](const Start& s) { return s.is_json() && s.has("\"joints_vis\""); },
+     "MPII's poses, which have no boxes; expected labels with boxes, such as COCO"},
+    {[](const Start& s) { return s.first == '[' && s.has("\"completions\"") && s.has("\"data\""); },
+     "an export of Label Studio before 1.0 (\"completions\"); import it into a newer one and export that as JSON"},
+    {[](const Start& s) { return s.is_json() && s.has("\"detections\"") && s.has("\"conf\""); },
+     "what MegaDetector found; expected what people labelled. Write it as a COCO results list for `aggregate "
+     "--predictions`"},
+    // JSON lines
+    {[](const Start& s) { return s.first == '{' && s.has("\"spans\"") && s.has("\"image\""); },
+     "JSON lines of Prodigy; convert them to COCO first, with an annotator_id on each annotation"},
+    {[](const Start& s) { return s.first == '{' && s.has("\"topX\"") && s.has("\"bottomX\""); },
+     "JSON lines of Azure Machine Learning, whose numbers are shares of the image; convert them to COCO first"},
+    {[](const Start& s) {
+       return s.first == '{' && s.extension == ".jsonl" && s.has("\"objects\"") && s.has("\"bbox\"");
+     },
+     "the metadata.jsonl of a data set of Hugging Face; convert it to COCO first"},
+    {[](const Start& s) { return s.first == '{' && (s.extension == ".jsonl" || s.extension == ".ndjson"); },
+     "JSON lines; of these only Ground Truth's manifests are read. Convert them to COCO first"},
+    // XML
+    {[](const Start& s) { return s.first == '<' && s.has("<dataset") && s.has("<images>") && s.has("<box "); },
+     "XML of dlib's imglab; convert it to Pascal VOC or COCO first"},
     // Tables
+    {[](const Start& s) { return s.line_has("classification_id") && s.line_has("subject_data"); },
+     "an export of Zooniverse, whose drawings are JSON in a column; convert it to COCO first, with an annotator_id on "
+     "each annotation"},
+    {[](const Start& s) { return s.line_has("hitid") && s.line_has("workerid"); },
+     "results of Mechanical Turk, whose answers are JSON in a column; convert them to COCO first, with an annotator_id "
+     "on each annotation"},
+    {[](const Start& s) { return s.line_has("boxesstring"); },
+     "a table of Global Wheat, with all boxes of an image in one column; write a row for each box "
+     "(image,x1,y1,x2,y2,class)"},
+    {[](const Start& s) { return s.line_has("patientid") && s.line_has("target") && s.line_has("width"); },
+     "a table of RSNA's; say what its columns are: --format csv --columns image=patientId,class=Target"},
+    {[](const Start& s) {
+       const auto words = s.words(",");
+       if (words.size() < 3 || words[1].find("://") == std::string_view::npos) return false;
+       return words[0] == "train" || words[0] == "validation" || words[0] == "test" || words[0] == "unassigned";
+     },
+     "a table of Google's AutoML, whose numbers are shares of the image; write a row for each box with the heading "
+     "image,class,x1,y1,x2,y2 and read it with --columns unit=relative"},
+    {[](const Start& s) {
+       const auto words = s.words(",");
+       return words.size() == 8 && are_numbers(words, 1, 5) && is_picture_name(trimmed(words[5])) &&
+              are_numbers(words, 6, 8);
+     },
+     "a table of makesense.ai; give it a first line with the columns' titles: "
+     "class,x,y,w,h,image,image_width,image_height"},
     {[](const Start& s) { return s.line_has("annotator") && (s.line_has("annotation_id") || s.line_has("lead_time")); },
      "a table of Label Studio; export the project as JSON instead"},
     {[](const Start& s) {
@@ -147,6 +209,25 @@ constexpr Foreign table[] = {
        return (words.size() == 15 || words.size() == 16) && !parse_real(words[0]) && are_numbers(words, 1, 15);
      },
      "KITTI's text; convert it to COCO or YOLO first"},
+    {[](const Start& s) {
+       const auto words = s.words(",");
+       return words.size() == 8 && are_numbers(words, 0, 8);
+     },
+     "VisDrone's text (x,y,w,h,score,class,...); convert it to COCO first"},
+    {[](const Start& s) { return parse_integer(trimmed(s.line)) && are_numbers(Start::words_in(s.next, " \t"), 0, 4); },
+     "text of BBox-Label-Tool (a count, then x1 y1 x2 y2 class); convert it to COCO or YOLO first"},
+    {[](const Start& s) {
+       const auto words = s.words(" \t");
+       return s.extension == ".txt" && words.size() == 5 && !parse_real(words[0]) && are_numbers(words, 1, 5) &&
+              at_most_one(words, 1, 5);
+     },
+     "YOLO's text with names of classes; write their numbers from 0, and the names into classes.txt"},
+    {[](const Start& s) {
+       const auto words = s.words(" \t");
+       return s.extension == ".txt" && (words.size() == 5 || words.size() == 6) && !parse_real(words[0]) &&
+              are_numbers(words, 1, words.size());
+     },
+     "text with lines \"class x1 y1 x2 y2\"; write x1,y1,x2,y2,class,annotator with commas, or convert it to COCO"},
     {[](const Start& s) {
        const auto words = s.words(",");
        return words.size() >= 9 && words.size() <= 10 && are_numbers(words, 0, words.size());

@@ -42,6 +42,8 @@ struct ReadContext {
   std::string class_names_file;             ///< where the latter were found
   bool class_names_known = false, class_names_used = false;
   bool classes_with_ids = false, classes_without_ids = false;  ///< of VinDr-CXR's tables: whether files number theirs
+  std::size_t key_numbers = 0;  ///< of YOLO's lines: numbers of key points that follow the box
+  std::size_t with_key_points = 0;
   bool split_used = false;  ///< the data are divided, so that options.split means something
   /// Numbers that files give to images which are known by their names (CVAT); finish() decides whether to use them.
   std::vector<std::pair<std::int32_t, std::int64_t>> image_numbers;
@@ -73,6 +75,19 @@ struct ReadContext {
     return upright(box, (box.x1 + box.x2) / 2, (box.y1 + box.y2) / 2, degrees, place);
   }
   std::size_t shapes_taken = 0, shapes_left = 0;
+  /// Counts what is no box and no shape either ("label of a whole image") and is left out.
+  void leave_out(const std::string& one, const std::string& many) {
+    auto& entry = left_out[one];
+    entry.first = many;
+    ++entry.second;
+  }
+  std::map<std::string, std::pair<std::string, std::size_t>> left_out;  ///< plural and count, by the singular
+  std::size_t scored = 0;  ///< boxes that have a detector's score and were taken for an annotator's
+  /// A person's box may say that it is sure: 1 is no detector's score.
+  void saw_score(double score) { scored += score < 1 || score > 1 ? 1 : 0; }
+  std::string refusal;        ///< why no box can be used, although the file could be read
+  bool unit_said = false;     ///< the user says that numbers are pixels
+  std::string shares_advice;  ///< what to do where they may be shares; empty: the same as for most formats
   std::vector<std::string> named_after_folders;  ///< of the sources' annotators, whether they are used or not
   /// The data below a place are divided into these splits; those without one are empty. Throws DataError when
   /// options.split is none of them.

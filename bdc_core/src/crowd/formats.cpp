@@ -10,9 +10,11 @@
 #include "base/zip_folder.h"
 #include "bdc/base/error.h"
 #include "bdc/base/json_stream.h"
+#include "bdc/base/nearest.h"
 #include "bdc/base/text.h"
 #include "bdc/crowd/crowd_io.h"
 #include "crowd/annotator_names.h"
+#include "crowd/doubts.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/foreign_formats.h"
 #include "crowd/format.h"
@@ -55,15 +57,12 @@ const std::vector<CrowdFormat>& all_crowd_formats() {
 
 const CrowdFormat& crowd_format(const std::string& name) {
   const auto& table = all_crowd_formats();
-  std::string known;
-  const CrowdFormat* nearest = &table.front();
+  std::vector<std::string> known;
   for (const CrowdFormat& format : table) {
     if (name == format.name) return format;
-    if (edit_distance(name, format.name) < edit_distance(name, nearest->name)) nearest = &format;
-    known += (known.empty() ? "" : ", ") + std::string(format.name);
+    known.emplace_back(format.name);
   }
-  throw DataError("unknown format " + in_quotes(name) + "; did you mean " + in_quotes(nearest->name) +
-                  "? Known: " + known);
+  throw DataError("no format is called '" + printable(name) + "'" + did_you_mean(name, known));
 }
 
 std::vector<CrowdFormatInfo> crowd_formats() {
@@ -283,7 +282,7 @@ void require_nothing_else(const std::string& path, const CrowdFormat& format) {
 }
 
 /// What a folder that no format recognises holds, as far as its first files tell.
-std::string hint_for_folder(const std::string& path) {
+std::string hint_for_folder(const std::string& path, const ReadOptions& options, const std::string& known) {
   if (!is_folder(path)) return {};
   const std::vector<std::string> files = files_below(path, {});
   if (files.empty()) return "\n  it is empty";
@@ -300,6 +299,13 @@ std::string hint_for_folder(const std::string& path) {
     }
     if (const std::string foreign = foreign_format(file); !foreign.empty()) {
       return "\n  it holds " + printable(file) + ", which looks like " + foreign;
+    }
+  }
+  for (const std::string& file : files_below(path, {".csv", ".tsv"})) {
+    try {
+      explain_unrecognised(file, options, known);
+    } catch (const DataError& error) {
+      return std::string("\n  ") + error.what();
     }
   }
   if (looked == 0)
@@ -326,7 +332,8 @@ const CrowdFormat& detect(const std::string& path, const ReadOptions& options, c
   }
   if (!is_folder(path)) explain_unrecognised(path, options, known);
   throw DataError(path + ": the format of this " + (is_folder(path) ? "folder" : "file") +
-                  " is not recognised; name it with --format (known: " + known + ")" + hint_for_folder(path));
+                  " is not recognised; name it with --format (known: " + known + ")" +
+                  hint_for_folder(path, options, known));
 }
 
 /// Paths that another format recognises and this one does not are refused, before anything is read.
@@ -370,24 +377,6 @@ void fill_sizes(ReadContext& context) {
       break;
     }
   }
-}
-
-/// Says what became of shapes that are not boxes; where there is nothing else, that is an error.
-void tell_shapes(ReadContext& context, const CrowdData& data) {
-  const std::string& first = context.paths.front();
-  if (context.shapes_taken > 0) {
-    context.note(counted(context.shapes_taken, "shape became the upright box around it",
-                         "shapes became the upright boxes around them"));
-  }
-  if (context.shapes_left == 0) return;
-  const std::string left = counted(context.shapes_left, "shape that is not a box", "shapes that are not boxes");
-  const std::string advice =
-      context.options.shapes_to_boxes ? "" : "; --shapes-to-boxes takes the boxes around polygons, ellipses and masks";
-  if (data.annotations.empty() && data.truth.empty()) {
-    context.builder.problems().report(ProblemKind::bad_record,
-                                      [&] { return first + ": expected boxes, found nothing but " + left + advice; });
-  }
-  context.note(left + (context.shapes_left == 1 ? " is left out" : " are left out") + advice);
 }
 
 /// Says which annotators are named after folders; others may be named by their files.
@@ -446,15 +435,6 @@ void tell_repeated_files(ReadContext& context, const CrowdData& data) {
                example +
                "); each is taken for a picture of its own. Where these are labels of one picture by several people, "
                "keep each one's files in a folder of their own");
-}
-
-/// A name without what people write in several ways: case and blanks.
-std::string plain_spelling(const std::string& name) {
-  std::string out;
-  for (const char c : lower_case(name)) {
-    if (c != ' ' && c != '_' && c != '-') out += c;
-  }
-  return out;
 }
 
 /// Classes that one person may have written in several ways.
@@ -517,7 +497,9 @@ CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadRe
   tell_alike_images(context, data);
   tell_alike_classes(context, data);
   tell_folder_names(context, data);
-  tell_shapes(context, data);
+  tell_what_is_left_out(context, data);
+  tell_doubtful_annotators(context, data);
+  require_pixels(context, data);
   return data;
 }
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/composed.h"
 #include "bdc/base/error.h"
 #include "bdc/base/text.h"
 
@@ -34,7 +35,7 @@ std::int32_t IdTable::find(const RecordId& id) const {
     const auto found = integers_.find(id.value);
     return found == integers_.end() ? none : found->second;
   }
-  const auto found = strings_.find(id.text);
+  const auto found = may_be_decomposed(id.text) ? strings_.find(composed(id.text)) : strings_.find(id.text);
   return found == strings_.end() ? none : found->second;
 }
 
@@ -45,6 +46,7 @@ std::int32_t IdTable::add(const RecordId& id) {
   }
   const auto number = static_cast<std::int32_t>(next);
   if (id.is_integer) return integers_.try_emplace(id.value, number).first->second;
+  if (may_be_decomposed(id.text)) return strings_.try_emplace(composed(id.text), number).first->second;
   return strings_.try_emplace(id.text, number).first->second;
 }
 

@@ -28,7 +28,8 @@ struct RecordId {
   [[nodiscard]] std::string shown() const;
 };
 
-/// Dense numbers for ids, in the order of first sight. Integers and strings are different ids.
+/// Dense numbers for ids, in the order of first sight. Integers and strings are different ids; strings are the same
+/// whether marks are characters of their own in them or not (base/composed.h).
 class IdTable {
  public:
   static constexpr std::int32_t none = -1;

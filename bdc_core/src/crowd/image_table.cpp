@@ -55,8 +55,9 @@ ImageTable::ImageTable(std::istream& in, const std::string& name) : name_(name) 
         id = column({"id"});
         label = column({"label"});
         if (image == std::string::npos || width == std::string::npos || height == std::string::npos) {
-          csv.fail("expected the columns image, width and height, found " + in_quotes(fields[0]) + " and " +
-                   std::to_string(fields.size() - 1) + " more");
+          const std::size_t more = fields.size() - 1;
+          csv.fail("expected the columns image, width and height, found " + in_quotes(fields[0]) +
+                   (more > 0 ? " and " + std::to_string(more) + " more" : ""));
         }
         continue;
       }

@@ -28,7 +28,7 @@ class ImageTable {
   };
 
   ImageTable() = default;
-  /// Throws DataError "file:line: ..." for a row that cannot be understood or an image that stands there twice.
+  /// Throws DataError "file:line: ..." for a row that cannot be understood or an image that is given twice.
   ImageTable(std::istream& in, const std::string& name);
 
   /// The row of an image by its label, when the table has that column; otherwise by its path, path without extension,

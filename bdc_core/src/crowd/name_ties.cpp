@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/composed.h"
+
 namespace bdc {
 namespace {
 
@@ -130,7 +132,7 @@ std::vector<std::size_t> same_images(const std::vector<NamedRecord>& images, con
       const std::size_t n = source[i];
       const NamedRecord& image = images[n];
       same[n] = n;
-      path[i] = comparable_path(image.name);
+      path[i] = composed(comparable_path(image.name));
       std::vector<std::size_t> candidates;
       if (!path[i].empty()) candidates = paths.find(path[i]);
       if (const std::vector<std::size_t>* known = by_id.find(image.id); candidates.empty() && known != nullptr) {
@@ -191,7 +193,7 @@ std::size_t tie_versions(const std::vector<NamedRecord>& images, std::vector<std
     who[same[n]].insert(images[n].who);
     if (same[n] != n) continue;
     const std::string before = before_roboflow(images[n].name);
-    const std::string path = comparable_path(images[n].name);
+    const std::string path = composed(comparable_path(images[n].name));
     Group& group = groups[before.empty() ? path.substr(path.rfind('/') + 1) : before];
     group.things.push_back(n);
     group.versions = group.versions || !before.empty();
@@ -227,14 +229,14 @@ std::vector<std::size_t> same_classes(const std::vector<NamedRecord>& classes) {
   for (const std::vector<std::size_t>& source : by_source(classes)) {
     for (const std::size_t n : source) {
       same[n] = n;
-      if (const auto named = by_name.find(classes[n].name); named != by_name.end()) {
+      if (const auto named = by_name.find(composed(classes[n].name)); named != by_name.end()) {
         if (classes[named->second].source != classes[n].source) same[n] = named->second;
       } else if (const std::size_t* known = by_id.find(classes[n].id); known != nullptr) {
         if (is_nameless(classes[n]) || is_nameless(classes[*known])) same[n] = *known;
       }
     }
     for (const std::size_t n : source) {
-      by_name.try_emplace(classes[n].name, same[n]);
+      by_name.try_emplace(composed(classes[n].name), same[n]);
       if (by_id.find(classes[n].id) == nullptr) by_id.set(classes[n].id, same[n]);
     }
   }

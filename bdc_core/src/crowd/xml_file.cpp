@@ -11,8 +11,34 @@
 
 namespace bdc {
 
+namespace {
+
+/// The encoding that a file states and that is not read; empty: none.
+std::string foreign_encoding(std::string_view text) {
+  const std::string start = lower_case(text.substr(0, 200));
+  const std::string_view declaration = std::string_view(start).substr(0, start.find("?>"));
+  std::size_t at = declaration.find("encoding");
+  if (declaration.find("<?xml") == std::string_view::npos || at == std::string_view::npos) return {};
+  at = declaration.find_first_of("\"'", at);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = declaration.substr(at + 1);
+  const std::string found(rest.substr(0, rest.find_first_of("\"'")));
+  for (const char* known : {"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1"}) {
+    if (found == known) return {};
+  }
+  return found.rfind("utf-16", 0) == 0 || found.rfind("utf-32", 0) == 0 ? std::string() : found;
+}
+
+}  // namespace
+
 XmlFile::XmlFile(std::istream& in, std::string name) : name_(std::move(name)) {
   text_ = read_all(in, name_, max_size);
+  const bool ascii =
+      std::all_of(text_.begin(), text_.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (const std::string encoding = ascii ? std::string() : foreign_encoding(text_); !encoding.empty()) {
+    throw DataError(name_ + ":1: expected text in UTF-8, found the encoding " + in_quotes(encoding) +
+                    "; save the file as UTF-8, with that in its first line");
+  }
   if (trimmed(text_).empty()) throw DataError(name_ + ":1: expected XML, found an empty file");
   const pugi::xml_parse_result result = document_.load_buffer(text_.data(), text_.size());
   if (!result) {

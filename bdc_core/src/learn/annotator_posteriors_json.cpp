@@ -258,16 +258,17 @@ json parse_root(std::istream& in, const std::string& source, std::vector<RawAnno
     return false;
   };
   if (in.peek() == std::istream::traits_type::eof()) {
-    throw DataError(source + ": expected a JSON file of annotator posteriors, found an empty file");
+    throw DataError(source + ": expected a file that `aggregate --annotators` wrote, found an empty file");
   }
   try {
     return json::parse(in, take);
   } catch (const json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     const std::string what = error.what();
-    const std::size_t from = what.find("] ");
-    throw DataError(source + ": expected a JSON file of annotator posteriors, found a " +
-                    printable(shorten(from == std::string::npos ? what : what.substr(from + 2), 300)));
+    const std::size_t from = what.find("line ");
+    throw DataError(
+        source + ": expected a file that `aggregate --annotators` wrote, found no JSON" +
+        (from == std::string::npos ? "" : " (" + what.substr(from, what.find_first_of(",:", from) - from) + ")"));
   }
 }
 

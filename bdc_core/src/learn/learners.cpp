@@ -38,6 +38,9 @@ const std::vector<LearnerEntry>& learners() {
 
 namespace {
 
+/// The option that chooses one of a method's learners.
+const char* const kProfile = "profile";
+
 /// Methods with several learners.
 const std::map<std::string, std::string>& family_descriptions() {
   static const std::map<std::string, std::string> table{
@@ -57,7 +60,7 @@ void add_missing(const std::vector<OptionSpec>& from, std::vector<OptionSpec>& t
 
 /// `profile`, and whatever one of the learners has, as text: the chosen learner checks it.
 std::vector<OptionSpec> family_options(const std::vector<const LearnerEntry*>& members) {
-  std::vector<OptionSpec> out{string_option("profile", members.front()->info.name, "the equations")};
+  std::vector<OptionSpec> out{string_option(kProfile, members.front()->info.name, "which model of the annotators")};
   for (const LearnerEntry* member : members) {
     out.front().choices.push_back(member->info.name);
     for (const OptionSpec& option : member->info.options) {
@@ -83,9 +86,28 @@ std::vector<MethodInfo> make_methods() {
     if (method.learners.front()->info.profile_of.empty()) continue;
     method.description = family_descriptions().at(method.name);
     method.options = family_options(method.learners);
-    method.compared_by = "profile";
+    method.compared_by = kProfile;
   }
   return out;
+}
+
+/// Throws for an option that the chosen profile does not have: it may be another one's.
+void require_own_options(const LearnerInfo& info, const std::map<std::string, std::string>& given,
+                         const std::string& where) {
+  std::vector<OptionSpec> schema{string_option(kProfile, info.name, "")};
+  add_missing(info.options, schema);
+  for (const auto& [name, value] : given) {
+    if (has(schema, name)) continue;
+    std::vector<std::string> owners;
+    for (const LearnerEntry& other : learners()) {
+      if (other.info.profile_of == info.profile_of && has(other.info.options, name)) owners.push_back(other.info.name);
+    }
+    if (owners.empty()) (void)find_option(schema, name, where);  // throws
+    std::vector<std::string> own;
+    for (const OptionSpec& option : info.options) own.push_back(option.name);
+    throw std::invalid_argument(place_in(where, name) + ": belongs to profile " + join(owners, " and ") + "; " +
+                                info.name + " has " + (own.empty() ? "no options" : join(own)));
+  }
 }
 
 std::unique_ptr<Learner> make_from_text(const LearnerEntry& entry, const std::map<std::string, std::string>& texts,
@@ -115,18 +137,30 @@ const std::vector<MethodInfo>& methods() {
   return table;
 }
 
-std::unique_ptr<Learner> make_learner(const std::string& name, const std::map<std::string, std::string>& options) {
-  if (const LearnerEntry* entry = find_learner(name)) return make_from_text(*entry, options, name);
+const LearnerEntry& chosen_learner(const std::string& name, const std::map<std::string, std::string>& options,
+                                   const std::string& where) {
+  if (const LearnerEntry* entry = find_learner(name)) return *entry;
   std::vector<std::string> names;
   for (const MethodInfo& method : methods()) {
     names.push_back(method.name);
     if (method.name != name) continue;
-    const Options values = parse_options(method.options, options, name);
-    std::map<std::string, std::string> own = options;
-    own.erase("profile");
-    return make_from_text(*find_learner(values.get_string("profile")), own, name);
+    std::map<std::string, std::string> profile;
+    if (const auto given = options.find(kProfile); given != options.end()) profile.insert(*given);
+    const std::vector<OptionSpec> schema{method.options.front()};
+    return *find_learner(parse_options(schema, profile, where.empty() ? name : where).get_string(kProfile));
   }
   throw std::invalid_argument("no method is called '" + printable(name) + "'" + did_you_mean(name, names));
+}
+
+std::unique_ptr<Learner> make_learner(const std::string& name, const std::map<std::string, std::string>& options,
+                                      const std::string& given_where) {
+  const std::string where = given_where.empty() ? name : given_where;
+  const LearnerEntry& entry = chosen_learner(name, options, where);
+  if (entry.info.name == name) return make_from_text(entry, options, where);
+  std::map<std::string, std::string> own = options;
+  own.erase(kProfile);
+  require_own_options(entry.info, own, where);
+  return make_from_text(entry, own, where);
 }
 
 std::unique_ptr<Learner> make_learner_with(const std::string& name, const std::map<std::string, OptionValue>& values) {

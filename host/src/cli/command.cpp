@@ -3,7 +3,7 @@
 #include "cli/interrupts.h"
 
 #include <CLI/CLI.hpp>
-#include <optional>
+#include <map>
 
 #include "bdc/base/options.h"
 #include "bdc/base/text.h"
@@ -11,17 +11,17 @@
 namespace bdc::host {
 namespace {
 
-/// Values that are not allowed are refused with what is expected. Help shows the range where the value has no name.
-void limit(CLI::Option& option, const std::string& low, const std::string& high, const std::string& expected,
-           const std::function<bool(const std::string&)>& allowed) {
+/// Values that are not allowed are refused as those of any other option. Help shows the range where the value has no
+/// name.
+void limit(CLI::Option& option, const OptionSpec& spec) {
   const std::string name = option.get_type_name();
   if (name == CLI::detail::type_name<int>() || name == CLI::detail::type_name<double>()) {
-    option.type_name(low + ".." + high);
+    option.type_name(option_text(*spec.min) + ".." + option_text(*spec.max));
   }
+  const bool is_whole = std::holds_alternative<std::int64_t>(spec.default_value);
   option.check([=](const std::string& text) {
-    return allowed(text)
-               ? std::string()
-               : "expected " + expected + " from " + low + " to " + high + ", found '" + printable(text) + "'";
+    if (is_whole && parse_real(text) && !parse_integer(text)) return why_refused(spec, OptionValue(text));  // 1e2
+    return why_text_refused(spec, text);
   });
 }
 
@@ -29,6 +29,16 @@ void limit(CLI::Option& option, const std::string& low, const std::string& high,
 
 Option& Option::type_name(const char* name) {
   option_->type_name(name);
+  static const std::map<std::string, std::string> places = {{"FILE", "a file"},
+                                                            {"DIR", "a folder"},
+                                                            {"PATH", "a file or folder"},
+                                                            {"RUN", "a run folder"},
+                                                            {"FROM... TO", "a file or folder"}};
+  if (const auto place = places.find(name); place != places.end()) {
+    option_->check([kind = place->second](const std::string& text) {
+      return text.empty() ? "expected the name of " + kind + ", found none" : std::string();
+    });
+  }
   return *this;
 }
 
@@ -57,23 +67,24 @@ Option& Option::check(ValueCheck check) {
   return *this;
 }
 
+Option& Option::one_of(std::vector<std::string> choices) {
+  option_->check([spec = string_option("", "", "", std::move(choices))](const std::string& text) {
+    return why_text_refused(spec, text);
+  });
+  return *this;
+}
+
 Option& Option::range(int low, int high) {
   return range(std::int64_t{low}, std::int64_t{high});
 }
 
 Option& Option::range(std::int64_t low, std::int64_t high) {
-  limit(*option_, std::to_string(low), std::to_string(high), "a whole number", [=](const std::string& text) {
-    const std::optional<std::int64_t> value = parse_integer(text);
-    return value && *value >= low && *value <= high;
-  });
+  limit(*option_, int_option("", low, "", static_cast<double>(low), static_cast<double>(high)));
   return *this;
 }
 
 Option& Option::range(double low, double high) {
-  limit(*option_, option_text(low), option_text(high), "a number", [=](const std::string& text) {
-    const std::optional<double> value = parse_real(text);
-    return value && *value >= low && *value <= high;
-  });
+  limit(*option_, number_option("", low, "", low, high));
   return *this;
 }
 

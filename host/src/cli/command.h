@@ -28,12 +28,14 @@ using ValueCheck = std::function<std::string(const std::string& text)>;
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
-  Option& type_name(const char* name);  ///< what help calls the value: FILE, N
+  /// What help calls the value: FILE, N. The name of a file or folder must not be empty.
+  Option& type_name(const char* name);
   Option& required();
   Option& repeated();      ///< may be given several times, with one value each
   Option& every_word();    ///< an argument that takes all words from here on, at least one
   Option& show_default();  ///< in help
   Option& check(ValueCheck check);
+  Option& one_of(std::vector<std::string> choices);
   Option& range(int low, int high);
   Option& range(std::int64_t low, std::int64_t high);
   Option& range(double low, double high);
@@ -44,7 +46,8 @@ class Option {
 };
 
 /// One verb of the program, or the program itself. A handle: copies mean the same verb. The library that parses (CLI11)
-/// stands behind it in command.cpp and application.cpp alone, because its header costs seconds in every file.
+/// stands behind it in command.cpp, application.cpp and usage_fault.cpp alone, because its header costs seconds in
+/// every file.
 class Command {
  public:
   /// `action` receives what the verb that the user called is to do.

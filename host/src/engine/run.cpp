@@ -51,8 +51,8 @@ void start_weights(const TrainConfig& train, DetectorHandle& detector, Progress&
     throw UserError(ExitCode::data,
                     file + ": only " + fixed(report.share() * 100, 1) + " % of its weights fit plugin '" +
                         detector.name() + "' (" + std::to_string(report.loaded.size()) +
-                        " tensors), as those of another detector do by chance\n  advice: if they are meant, add --set "
-                        "train.partial_weights=true");
+                        " tensors), about as many as another detector's would by chance\n  advice: if this is "
+                        "intended, add --set train.partial_weights=true");
   }
 }
 

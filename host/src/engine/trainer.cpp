@@ -16,7 +16,7 @@
 #include "engine/observers/loss_meter.h"
 #include "engine/observers/loss_watch.h"
 #include "engine/observers/metrics_record.h"
-#include "engine/observers/pictures.h"
+#include "engine/observers/picture_writer.h"
 #include "engine/observers/progress_line.h"
 
 namespace bdc::host {

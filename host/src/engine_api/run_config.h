@@ -55,7 +55,7 @@ using PluginText = std::optional<std::string>;
       one_of({"auto", "shapes", "files"}))                                                                             \
   KEY(Paths, labels, "", "labels of the training images: a file or folder, or several, comma-separated")               \
   KEY(Path, images, "", "folder with the training images")                                                             \
-  KEY(Text, format, "", "format of the labels (docs/formats.md); empty: detected")                                     \
+  KEY(Text, format, "", "format of the labels (docs/formats.md); empty: detected", one_of(label_formats()))            \
   KEY(Text, role, "auto", "auto: labels of a single annotator are the truth, others a crowd's",                        \
       one_of({"auto", "crowd", "truth"}))                                                                              \
   KEY(Text, split, "", "part of data.labels to train on, where they are divided: train, val or test; empty: all",       \

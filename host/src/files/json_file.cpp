@@ -38,6 +38,20 @@ std::string read_text(const fs::path& path) {
   return text;
 }
 
+/// What the parser says, "[...] parse error at line 2, column 7: syntax error while parsing X - unexpected ',';
+/// expected Y" or "... - invalid literal; last read: 'tru}'", as "line 2, column 7: unexpected ','".
+std::string in_plain_words(const std::string& said) {
+  const auto from = said.find("line ");
+  const auto colon = said.find(": ", from);
+  if (from == std::string::npos || colon == std::string::npos) return said;
+  const std::string place = said.substr(from, colon - from);
+  const auto read = said.find("last read: "), unexpected = said.find("unexpected ", colon);
+  if (said.find("unexpected end of input") != std::string::npos) return place + ": the file ends too early";
+  if (read != std::string::npos) return place + ": unexpected " + said.substr(read + std::strlen("last read: "));
+  if (unexpected == std::string::npos) return place;
+  return place + ": " + said.substr(unexpected, said.find(';', unexpected) - unexpected);
+}
+
 }  // namespace
 
 Json read_json_file(const fs::path& path) {
@@ -52,12 +66,12 @@ Json read_json_file(const fs::path& path) {
     }
     return true;
   };
+  const auto first = text.find_first_not_of(" \t\r\n", text.rfind("\xEF\xBB\xBF", 0) == 0 ? 3 : 0);
+  if (first != std::string::npos && text[first] == '<') fail(path, "expected JSON, found XML");
   try {
     return Json::parse(text, watch, /*allow_exceptions=*/true, /*ignore_comments=*/true);
   } catch (const Json::parse_error& e) {
-    const std::string what = e.what();
-    const auto from = what.find("parse error");
-    fail(path, "is not valid JSON: " + printable(from == std::string::npos ? what : what.substr(from), 400));
+    fail(path, "is not valid JSON: " + printable(in_plain_words(e.what()), 400));
   } catch (const Json::out_of_range& e) {
     fail(path, std::string("holds a number out of range: ") + printable(e.what(), 400));
   }
@@ -78,6 +92,10 @@ std::string type_of(const Json& value) {
     default:
       return "the number " + value.dump();
   }
+}
+
+std::string member_place(const std::string& where, const std::string& name) {
+  return where + (where.find(": ") == std::string::npos ? ": " : ".") + name;
 }
 
 }  // namespace bdc::host

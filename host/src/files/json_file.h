@@ -16,4 +16,8 @@ using Json = nlohmann::ordered_json;
 /// "an object", "a string", "null"...: what a value is, for messages.
 [[nodiscard]] std::string type_of(const Json& value);
 
+/// The place of a member in messages: "grid.json" and "data" are "grid.json: data", that and "name" "grid.json:
+/// data.name".
+[[nodiscard]] std::string member_place(const std::string& where, const std::string& name);
+
 }  // namespace bdc::host

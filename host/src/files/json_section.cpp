@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bdc/base/nearest.h"
+#include "bdc/base/options.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 
@@ -26,8 +27,8 @@ double JsonSection::number(const char* key, double otherwise, double low, double
   const Json& value = json_[key];
   const bool sound = value.is_number() && value.get<double>() >= low && value.get<double>() <= high;
   if (!sound) {
-    config_error(at(key), "expected a number from " + Json(low).dump() + " to " + Json(high).dump() + ", found " +
-                              (value.is_number() ? value.dump() : type_of(value)));
+    config_error(at(key),
+                 "expected " + expected_value(number_option("", low, "", low, high)) + ", found " + type_of(value));
   }
   return value.get<double>();
 }
@@ -39,7 +40,7 @@ std::int64_t JsonSection::integer(const char* key, std::int64_t otherwise, std::
   const bool fits = value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() >> 63);
   if (!fits || value.get<std::int64_t>() < low || value.get<std::int64_t>() > high) {
     config_error(at(key), "expected a whole number from " + std::to_string(low) + " to " + std::to_string(high) +
-                              ", found " + (value.is_number() ? value.dump() : type_of(value)));
+                              ", found " + type_of(value));
   }
   return value.get<std::int64_t>();
 }
@@ -53,7 +54,7 @@ std::string JsonSection::text(const char* key, const std::string& otherwise) {
 std::string JsonSection::choice(const char* key, const std::string& otherwise, const std::vector<std::string>& words) {
   const std::string word = text(key, otherwise);
   if (std::find(words.begin(), words.end(), word) == words.end()) {
-    config_error(at(key), "'" + printable(word) + "'" + did_you_mean(word, words));
+    config_error(at(key), why_text_refused(string_option("", "", "", words), word));
   }
   return word;
 }
@@ -79,7 +80,7 @@ std::string JsonSection::element(const char* key, std::size_t n) const {
 void JsonSection::finish() const {
   for (const auto& [key, value] : json_.items()) {
     if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
-      config_error(where_ + "." + printable(key), "unknown key" + did_you_mean(key, known_));
+      config_error(at(printable(key)), "unknown key" + did_you_mean(key, known_));
     }
   }
 }

@@ -28,7 +28,7 @@ class JsonSection {
   [[nodiscard]] bool boolean(const char* key, bool otherwise);
   /// The elements of a list, or none.
   [[nodiscard]] std::vector<const Json*> list(const char* key);
-  [[nodiscard]] std::string at(const std::string& key) const { return where_ + "." + key; }
+  [[nodiscard]] std::string at(const std::string& key) const { return member_place(where_, key); }
   [[nodiscard]] std::string element(const char* key, std::size_t n) const;
   /// Throws when the object has members that were not asked for.
   void finish() const;

@@ -52,6 +52,24 @@ void check_output_folder(const std::string& output) {
   }
 }
 
+void require_no_folders(const std::vector<std::string>& outputs) {
+  for (const std::string& folder : folders_of(outputs)) {
+    throw UserError(ExitCode::usage, folder + ": expected a file, found a folder");
+  }
+}
+
+void require_other_truth(const std::vector<std::string>& labels, const std::string& truth) {
+  if (truth.empty()) return;
+  for (const std::string& path : labels) {
+    std::error_code ignored;
+    const bool is_one = fs::is_directory(path, ignored) ? holds_file(path, truth) : is_same_file(path, truth);
+    if (!is_one) continue;
+    throw UserError(ExitCode::usage, "--truth " + truth +
+                                         ": is one of the labels to be judged by it; give a file of true boxes, or "
+                                         "leave it out of the labels");
+  }
+}
+
 void keep_others_files(const std::vector<std::string>& outputs, bool force,
                        const std::function<bool(const std::string&)>& is_ours) {
   if (force) return;

@@ -18,6 +18,12 @@ void check_outputs(const std::vector<std::string>& inputs, const std::vector<std
 void keep_others_files(const std::vector<std::string>& outputs, bool force,
                        const std::function<bool(const std::string&)>& is_ours = nullptr);
 
+/// Throws UserError (exit 2) when one of the files to write is a folder. Empty names are left out.
+void require_no_folders(const std::vector<std::string>& outputs);
+
+/// Throws UserError (exit 2) when the file of true boxes is one of the labels that it is to judge. `truth` may be "".
+void require_other_truth(const std::vector<std::string>& labels, const std::string& truth);
+
 /// Those of the paths that are folders.
 [[nodiscard]] std::vector<std::string> folders_of(const std::vector<std::string>& paths);
 

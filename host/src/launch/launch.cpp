@@ -129,7 +129,7 @@ std::optional<Launch> mpirun(const Environment& all) {
   if (out.is_alone() || take_address(of, out)) return out;
   if (out.local_size < out.size) {
     throw of.fail(
-        "the ranks are on several machines, and nobody has told where to meet\n  advice: mpirun -x "
+        "the ranks are on several machines, and no meeting address is set\n  advice: mpirun -x "
         "MASTER_ADDR=<machine of rank 0> -x MASTER_PORT=29500 ...");
   }
   out.host = "127.0.0.1";

@@ -34,15 +34,13 @@ plugin::HookInfo hook_of(const MethodInfo& method) {
   const LearnerTraits& traits = method.learners.front()->info.traits;
   plugin::HookInfo info;
   info.name = method.name;
-  info.description = "trains on the consensus of: " + method.description;
+  info.description =
+      "trains on the consensus of " + method.name +
+      (traits.learns_annotators ? ", which learns how each annotator errs" : " (" + method.description + ")");
   info.replaces_targets = info.needs_annotators = true;
   info.needs_predictions = traits.uses_detections;
   info.needs_capabilities = traits.needs_capabilities;
-  if (method.learners.size() > 1) {
-    std::vector<std::string> profiles;
-    for (const LearnerEntry* learner : method.learners) profiles.push_back(learner->info.name);
-    info.options.push_back(plugin::string_option("profile", profiles.front(), "which model", profiles));
-  }
+  if (method.learners.size() > 1) info.options.push_back(method.options.front());  // profile
   if (traits.uses_detections) add_missing(watching_options(traits), info.options);
   for (const LearnerEntry* learner : method.learners) add_missing(hook_options_of(learner->info), info.options);
   if (traits.uses_detections) {

@@ -17,7 +17,7 @@ OptionValue to_value(const OptionSpec& spec, const Json& given, const std::strin
   const bool is_huge = given.is_number_unsigned() && given.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
   if (given.is_number_integer() && !is_huge) return given.get<std::int64_t>();
   if (given.is_number()) return given.get<double>();
-  throw std::invalid_argument(where + ": expected " + expected_type(spec) + ", found " + type_of(given));
+  throw std::invalid_argument(where + ": expected " + expected_value(spec) + ", found " + type_of(given));
 }
 
 }  // namespace

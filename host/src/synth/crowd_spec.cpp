@@ -67,7 +67,8 @@ GroupSpec parse_group(const Json& json, const std::string& where, bool network) 
   out.skill = s.text("skill", "");
   const Skill* known = find_skill(out.skill);
   if (out.skill.empty()) {
-    config_error(where + ".skill", "expected one of " + join(skills()) + ", or a name of your own with its numbers");
+    config_error(member_place(where, "skill"),
+                 "expected one of " + join(skills()) + ", or a name of your own with its numbers");
   }
   out.annotators = s.integer("annotators", 1, 0, kMostAnnotators);
   out.coverage = s.number("coverage", 1, 1e-6, 1);
@@ -153,9 +154,9 @@ void check_members(const CrowdSpec& spec, const std::string& source) {
   for (const auto& [skill, annotators] : annotators_of(spec)) {
     all += annotators;
     if (annotators > kMostAnnotators) {
-      config_error(source + ".groups", "expected at most " + std::to_string(kMostAnnotators) +
-                                           " annotators of skill '" + printable(skill) + "', found " +
-                                           std::to_string(annotators));
+      config_error(member_place(source, "groups"), "expected at most " + std::to_string(kMostAnnotators) +
+                                                       " annotators of skill '" + printable(skill) + "', found " +
+                                                       std::to_string(annotators));
     }
   }
   if (all == 0 && spec.detectors.empty()) {
@@ -164,7 +165,8 @@ void check_members(const CrowdSpec& spec, const std::string& source) {
   }
   const std::string twice = name_given_twice(spec);
   if (!twice.empty()) {
-    config_error(source + ".detectors", "'" + printable(twice) + "' is the name of two annotators; choose another");
+    config_error(member_place(source, "detectors"),
+                 "'" + printable(twice) + "' is the name of two annotators; choose another");
   }
 }
 

@@ -213,8 +213,9 @@ TEST(Consensus, ThresholdsCountWhatTheyCut) {
   EXPECT_EQ(strong.existence, (std::vector<double>{0.95}));
   Targets without = consensus();
   without.existence.clear();
-  EXPECT_NE(error_of([&] { static_cast<void>(strong_targets(without, 0.5, 0, nullptr)); }).find("how probable"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { static_cast<void>(strong_targets(without, 0.5, 0, nullptr)); }).find("no existence to cut by"),
+      std::string::npos);
 }
 
 TEST(Consensus, AnUnknownFormatIsRefused) {

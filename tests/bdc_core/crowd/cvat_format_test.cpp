@@ -1,4 +1,4 @@
-#include "bdc_core/crowd/io_support.h"
+#include "bdc_core/crowd/read_with_notes.h"
 
 namespace bdc::test {
 namespace {
@@ -136,6 +136,46 @@ TEST(CvatFormat, BrokenVideosSayWhereAndWhat) {
        {with(good, "step=2", "step=-1"), "expected the frames of a video"},
        {with(good, "label=\"car\"", "label=\"cars\""), "nearest name \"car\""}},
       "c.xml");
+}
+
+TEST(CvatFormat, AnAttributeOfTheBoxesMayNameWhoDrew) {
+  const auto box = [](const char* who, const char* x) {
+    return std::string(R"(<box label="cat" xtl=")") + x +
+           R"(" ytl="20" xbr="50" ybr="60"><attribute name="annotator">)" + who + "</attribute></box>";
+  };
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.write("all.xml", R"(<annotations><image id="0" name="a.jpg" width="90" height="90">)" + box("ann", "10") +
+                                  box("bob", "11") + "</image></annotations>");
+  const Read told = read({path});
+  EXPECT_EQ(annotators_of(told.data), (Names{"all"}));
+  EXPECT_TRUE(told.notes_have("\"attributes.annotator\" of the boxes has 2 different values")) << told.all_notes();
+  for (const char* key : {"annotator", "attributes.annotator"}) {
+    ReadOptions options;
+    options.annotator_key = key;
+    const Read found = read({path}, options);
+    EXPECT_EQ(annotators_of(found.data), (Names{"ann", "bob"})) << key;
+    EXPECT_EQ(found.data.annotations.size(), 2U);
+  }
+  ReadOptions wrong;
+  wrong.annotator_key = "who";
+  EXPECT_NE(error_of([&] { (void)read_crowd({path}, wrong); }).find("expected the attribute \"who\""),
+            std::string::npos);
+}
+
+TEST(CvatFormat, BoxesOfAMachineAreTold) {
+  const std::string start = R"(<annotations><image id="0" name="a.jpg" width="90" height="90">)";
+  const std::string automatic = R"(<box label="cat" source="auto" xtl="1" ytl="20" xbr="50" ybr="60"/>)";
+  const std::string manual = R"(<box label="cat" source="manual" xtl="1" ytl="2" xbr="50" ybr="60"/>)";
+  const auto note = [&](const std::string& boxes) {
+    const TemporaryFolder folder;
+    const Read found = read({folder.write("ann.xml", start + boxes + "</image></annotations>")});
+    EXPECT_FALSE(found.data.annotations.empty());
+    return found.all_notes();
+  };
+  EXPECT_NE(note(automatic).find("all 1 box was made by a machine"), std::string::npos) << note(automatic);
+  EXPECT_NE(note(automatic + manual).find("1 of 2 boxes were made by a machine"), std::string::npos);
+  EXPECT_EQ(note(manual).find("machine"), std::string::npos);
 }
 
 }  // namespace

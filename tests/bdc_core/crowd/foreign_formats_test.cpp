@@ -62,6 +62,39 @@ TEST(ForeignFormats, EveryRefusalNamesWhatTheFileLooksLike) {
       {"a.png", "\x89PNG\r\n", "looks like a picture; expected its labels"},
       {"a.csv.gz", "\x1F\x8B\x08", "a gzip file; unpack it first"},
       {"a.parquet", "PAR1", "a Parquet table"},
+      {"dataloop.json", R"({"annotations": [{"id": "1", "datasetId": "6", "coordinates": [{"x": 1, "y": 2}]}]})",
+       "Dataloop's JSON"},
+      {"d2.json", R"([{"file_name": "a.png", "annotations": [{"bbox": [1, 2, 3, 4], "bbox_mode": 0, "category_id": 1}],
+                       "image_id": 0}])",
+       "Detectron2's dicts"},
+      {"annotations.json", R"([{"version": 0, "tags": [], "shapes": [{"type": "rectangle", "frame": 0}]}])",
+       "a backup of CVAT"},
+      {"task.json", R"({"name": "t", "bug_tracker": "", "jobs": []})", "a backup of CVAT"},
+      {"mpii.json", R"([{"joints_vis": [1, 0], "joints": [[1, 2]], "image": "a.jpg"}])", "MPII's poses"},
+      {"completions.json", R"([{"id": 0, "data": {"image": "a"}, "completions": [{"id": 1, "result": []}]}])",
+       "Label Studio before 1.0"},
+      {"md.json",
+       R"({"info": {}, "images": [{"file": "a.png", "detections": [{"category": "2", "conf": 0.9, "bbox": [0, 0, 1, 1]}]}]})",
+       "what MegaDetector found"},
+      {"prodigy.jsonl", "{\"image\": \"a.png\", \"spans\": []}\n{\"image\": \"b.png\", \"spans\": []}\n", "Prodigy"},
+      {"azure.jsonl", "{\"image_url\": \"a\", \"label\": [{\"topX\": 0.1, \"bottomX\": 0.2}]}\n{}\n",
+       "Azure Machine Learning"},
+      {"metadata.jsonl", "{\"file_name\": \"a.png\", \"objects\": {\"bbox\": []}}\n{}\n", "Hugging Face"},
+      {"other.jsonl", "{\"a\": 1}\n{\"a\": 2}\n", "JSON lines"},
+      {"imglab.xml",
+       "<?xml version='1.0'?><dataset><images><image file='a.png'><box top='1'/></image></images></dataset>",
+       "dlib's imglab"},
+      {"zoo.csv", "classification_id,user_name,user_id,annotations,subject_data\n1,ann,0,[],{}\n", "Zooniverse"},
+      {"mturk.csv", "HITId,AssignmentId,WorkerId,Answer.x\nH,A,w,[]\n", "Mechanical Turk"},
+      {"wheat21.csv", "image_name,BoxesString,domain\na.png,1 2 3 4;5 6 7 8,x\n", "Global Wheat"},
+      {"rsna.csv", "patientId,x,y,width,height,Target\np0,1,2,3,4,1\n",
+       "--format csv --columns image=patientId,class=Target"},
+      {"automl.csv", "TRAIN,gs://b/a.png,dog,0.2,0.3,,,0.4,0.6,,\n", "Google's AutoML"},
+      {"makesense.csv", "dog,45,34,51,34,a.png,200,100\n", "makesense.ai"},
+      {"visdrone.txt", "45,34,51,34,1,2,0,0\n", "VisDrone's text"},
+      {"bbox_label_tool.txt", "2\n45 34 96 68 dog\n62 16 115 46 cat\n", "BBox-Label-Tool"},
+      {"map.txt", "dog 45 34 96 68\n", "\"class x1 y1 x2 y2\""},
+      {"names.txt", "dog 0.1 0.2 0.1 0.2\n", "YOLO's text with names of classes"},
   };
   const TemporaryFolder folder;
   for (const ForeignFile& file : files) {
@@ -79,6 +112,13 @@ TEST(ForeignFormats, AFolderThatIsNotRecognisedSaysWhatItHolds) {
   EXPECT_NE(error.find("1.txt, which looks like KITTI's text"), std::string::npos) << error;
 }
 
+TEST(ForeignFormats, AFolderSaysWhatItsTablesLack) {
+  const TemporaryFolder folder;
+  folder.write("t/ann.csv", "foo,bar,xx\n1,2,3\n");
+  const std::string error = error_of([&] { static_cast<void>(read_crowd({folder / "t"})); });
+  EXPECT_NE(error.find("expected columns for image, class"), std::string::npos) << error;
+}
+
 TEST(ForeignFormats, AFolderSaysSoWhateverTheExtensionsOfItsFiles) {
   const TemporaryFolder folder;
   const auto error = [&](const std::string& name, const std::string& text) {
@@ -92,6 +132,9 @@ TEST(ForeignFormats, AFolderSaysSoWhateverTheExtensionsOfItsFiles) {
       {"d/gt_img_4.txt", "38 43 920 215 \"Tiredness\"\n", "ICDAR's text"},
       {"e/gt_img_3.txt", "38, 43, 920, 215, \"Tiredness\"\n", "ICDAR's text"},
       {"f/a.png", "x", "it holds pictures alone"},
+      {"g/labels/1.txt", "2\n45 34 96 68 dog\n", "BBox-Label-Tool"},
+      {"h/1.txt", "dog 45 34 96 68\n", "\"class x1 y1 x2 y2\""},
+      {"i/1.txt", "45,34,51,34,1,2,0,0\n", "VisDrone's text"},
   };
   for (const auto& [name, text, message] : cases) {
     const std::string found = error(name, text);

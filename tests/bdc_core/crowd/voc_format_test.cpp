@@ -159,5 +159,16 @@ TEST(VocFormat, LabelsOfOnePictureUnderSeveralNamesAreTold) {
   EXPECT_FALSE(folders.notes_have("file name of another")) << folders.all_notes();
 }
 
+TEST(VocFormat, AnEncodingThatIsNotReadIsRefused) {
+  const std::string text = "<?xml version=\"1.0\" encoding=\"gbk\"?><annotation><filename>\xCD\xBC.png</filename>";
+  EXPECT_NE(parse_error(text + "</annotation>", "voc", "eva/a.xml").find("found the encoding \"gbk\""),
+            std::string::npos);
+  EXPECT_EQ(parse("<?xml version='1.0' encoding='gbk'?><annotation><filename>a.png</filename></annotation>", "voc",
+                  "eva/a.xml")
+                .images.size(),
+            1U)
+      << "ASCII is the same in both";
+}
+
 }  // namespace
 }  // namespace bdc::test

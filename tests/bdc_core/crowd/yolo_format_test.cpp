@@ -1,4 +1,4 @@
-#include "bdc_core/crowd/io_support.h"
+#include "bdc_core/crowd/read_with_notes.h"
 
 namespace bdc::test {
 namespace {
@@ -147,6 +147,34 @@ TEST(YoloFormat, FilesCalledAfterLicensePlatesAreLabels) {
   folder.write("ann/notice-2.txt", "0 .5 .5 .2 .2\n");
   folder.write("ann/LICENSE.txt", "0 BSD\n");
   EXPECT_EQ(read_crowd({folder.path().string()}).annotations.size(), 2U);
+}
+
+TEST(YoloFormat, KeyPointsFollowTheBoxWhereTheYamlSaysSo) {
+  const TemporaryFolder folder;
+  folder.write("sizes.csv", "image,width,height\na.png,200,100\n");
+  const std::string line = "0 0.5 0.5 0.2 0.4 0.45 0.4 2 0.55 0.6 2\n";  // an odd number of values, as of a polygon
+  folder.write("ann/a.txt", line);
+  const std::string error = error_of([&] { (void)read_crowd({folder.path().string()}); });
+  EXPECT_NE(error.find("whose kpt_shape says how many"), std::string::npos) << error;
+  folder.write("ann/data.yaml", "names: [cat]\nkpt_shape: [2, 3]\n");
+  for (const bool boxes_around : {false, true}) {
+    ReadOptions options;
+    options.shapes_to_boxes = boxes_around;
+    const Read found = read({folder.path().string()}, options);
+    ASSERT_EQ(found.data.annotations.size(), 1U) << found.all_notes();
+    const Box box = found.data.annotations[0].box;
+    EXPECT_NEAR(box.x1, 80, 1e-9);
+    EXPECT_NEAR(box.y1, 30, 1e-9);
+    EXPECT_NEAR(box.x2, 120, 1e-9);
+    EXPECT_NEAR(box.y2, 70, 1e-9);
+    EXPECT_TRUE(found.notes_have("1 box has key points (kpt_shape), which are left out")) << found.all_notes();
+  }
+  folder.write("ann/data.yaml", "names: [cat]\nkpt_shape: [2, 2]\n");
+  folder.write("ann/a.txt", "0 0.5 0.5 0.2 0.4 0.45 0.4 0.55 0.6\n");
+  EXPECT_NEAR(read_crowd({folder.path().string()}).annotations.at(0).box.x1, 80, 1e-9);
+  folder.write("ann/data.yaml", "names: [cat]\nkpt_shape: many\n");
+  EXPECT_NE(error_of([&] { (void)read_crowd({folder.path().string()}); }).find("expected kpt_shape to be"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST(ZipFiles, HostileOnesAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(folder.path().parent_path() / "evil.xml"));
   expect(zip_error(make_zip(folder / "root.zip", {{"/etc/x.xml", "x"}})), "is not inside the archive");
   expect(zip_error(make_zip(folder / "drive.zip", {{"C:\\x.xml", "x"}})), "is not inside the archive");
-  expect(zip_error(make_zip(folder / "same.zip", {{"a\\b.xml", "x"}, {"a/b.xml", "y"}})), "stands there twice");
+  expect(zip_error(make_zip(folder / "same.zip", {{"a\\b.xml", "x"}, {"a/b.xml", "y"}})), "is given twice");
   expect(zip_error(make_zip(folder / "bomb.zip", {{"annotations.xml", std::string(40 << 20, ' ')}})),
          "unpacks to more than 300 times its size");
   std::string text = read_file(make_zip(folder / "cut.zip", {{"annotations.xml", cvat("a.jpg")}}));

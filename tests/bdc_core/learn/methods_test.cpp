@@ -150,13 +150,20 @@ TEST(MethodTable, NamesTheNearestMethodOptionOrChoice) {
   EXPECT_NE(message("mw", {}).find("did you mean 'mv'"), std::string::npos);
   EXPECT_NE(message("mv", {{"bx", "union"}}).find("did you mean 'box'"), std::string::npos);
   EXPECT_NE(message("mv", {{"box", "onion"}}).find("expected one of union, intersect"), std::string::npos);
-  EXPECT_NE(message("mv", {{"iou", "half"}}).find("expected a number, found the string \"half\""), std::string::npos);
+  EXPECT_NE(message("mv", {{"iou", "half"}}).find("expected a number from 0 to 1, found the string \"half\""),
+            std::string::npos);
   EXPECT_NE(message("mv", {{"iou", "1.5"}}).find("expected a number from 0"), std::string::npos);
   EXPECT_NE(message("bdc", {{"profile", "papper"}}).find("expected one of absence_aware, reference, paper"),
             std::string::npos);
-  EXPECT_NE(message("bdc", {{"max_rounds", "2.5"}}).find("bdc.max_rounds: expected an integer, found the number 2.5"),
+  EXPECT_NE(message("bdc", {{"max_rounds", "2.5"}}).find("bdc.max_rounds: expected a whole number from"),
             std::string::npos);
-  EXPECT_NE(message("bdc", {{"profile", "paper"}, {"min_weight", "0.1"}}).find("min_weight"), std::string::npos);
+  EXPECT_EQ(message("bdc", {{"profile", "paper"}, {"min_weight", "0.1"}})
+                .rfind("bdc.min_weight: belongs to profile "
+                       "reference; paper has ",
+                       0),
+            0U);
+  EXPECT_NE(message("bdc", {{"foo", "1"}}).find("bdc.foo: unknown option; known: profile, "), std::string::npos);
+  EXPECT_EQ(message("bdc", {{"foo", "1"}}).find("min_weight"), std::string::npos) << "an option of another profile";
   EXPECT_NE(message("na", {{"iou", "1"}}).find("na.iou: unknown option; there are none"), std::string::npos);
   EXPECT_NE(message("wbf-earl", {{"annotator_weights", "2:1,1:3"}}).find("rising ends"), std::string::npos);
   EXPECT_EQ(message("wbf-earl", {{"annotator_weights", "2:1.5,7:0.3"}}), "no error");

@@ -71,7 +71,7 @@ TEST_F(ImportConfig, Detectron2sYaml) {
   EXPECT_EQ(got["train"]["seed"], 0) << "-1 says nothing";
   EXPECT_EQ(got["evaluate"]["min_score"], 0.05);
   EXPECT_EQ(got["evaluate"]["max_per_image"], 50);
-  for (const char* part : {"_BASE_ (what stands in that file alone is not known here)", "SOLVER.MAX_ITER (in steps",
+  for (const char* part : {"_BASE_ (settings in that file are not read)", "SOLVER.MAX_ITER (in steps",
                            "MODEL.ROI_HEADS", "MODEL.WEIGHTS (set train.weights)", "SEED"}) {
     EXPECT_NE(outcome.err.find(part), std::string::npos) << part << outcome.err;
   }
@@ -111,7 +111,7 @@ TEST_F(ImportConfig, ProgramsBrokenAndUnknownFilesAreRefusedWithWhatToDo) {
   refuses("data.yaml", "train: images\nnames: [a]\n", "a data.yaml is named with --data");
   refuses("broken.yaml", "lr0: [1, 2\n", "broken YAML");
   refuses("broken.json", "{\"model\": ", "is not valid JSON");
-  refuses("twice.yaml", "lr0: 1\nlr0: 2\nlrf: 1\n", "the key \"lr0\" stands there twice");
+  refuses("twice.yaml", "lr0: 1\nlr0: 2\nlrf: 1\n", "the key \"lr0\" is given twice");
   refuses("range.yaml", "lr0: 0.01\nlrf: 7\n", "train.final_share");
   refuses("nothing.yaml", "SOLVER:\n  STEPS: 3\n", "none of its values is one of ours");
   refuses("batch.yaml", "lr0: 0.01\nlrf: 1\nbatch: 2\nbatch_size: 4\n", "both batch and batch_size are there");

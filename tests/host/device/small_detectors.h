@@ -28,7 +28,7 @@ inline void PrintTo(const SmallDetector& small, std::ostream* out) {
 inline std::vector<SmallDetector> small_detectors() {
   const auto at = [](const std::string& name) { return BDC_BUILD_FOLDER "/plugins/" + name + ".so"; };
   return {{"minimal", at("minimal"), {{"width", 4}}, {4, 8, 5}},
-          {"yolov7", at("yolov7"), {{"variant", "tiny"}, {"width", 0.25}}, {0, 2, 40}},
+          {"yolov7", at("yolov7"), {{"variant", "tiny"}, {"width", 0.25}}, {0, 3, 32}},
           {"frcnn",
            at("frcnn"),
            {{"backbone", "resnet18"},
@@ -38,7 +38,7 @@ inline std::vector<SmallDetector> small_detectors() {
             {"anchor_sizes", "8, 16, 32, 64, 128"},
             {"rpn_post_nms_train", 100},
             {"rpn_post_nms_test", 50}},
-           {0, 0, 100}},
+           {12, 12, 130}},
           {"eva",
            at("eva"),
            {{"size", "ti"},
@@ -56,7 +56,7 @@ inline std::vector<SmallDetector> small_detectors() {
             {"test_proposals", 40},
             {"anchors_per_image", 64},
             {"regions_per_image", 32}},
-           {0, 0, 100}}};
+           {20, 20, 200}}};
 }
 
 inline SmallDetector faulty_detector(const std::string& name) {

@@ -417,7 +417,7 @@ TEST(NetworkSpec, SaysWhatIsWrongWithIt) {
   EXPECT_NE(networks_error(R"({"sise": "small"})").find("size"), std::string::npos);
   EXPECT_NE(networks_error(R"({"size": "large"})").find("small"), std::string::npos);
   EXPECT_NE(networks_error(R"({"rpn": {"backbone": "resnet51"}})").find("resnet50"), std::string::npos);
-  EXPECT_NE(networks_error(R"({"rpn": {"epochs": 0}})").find("c.json.networks.rpn.epochs"), std::string::npos);
+  EXPECT_NE(networks_error(R"({"rpn": {"epochs": 0}})").find("c.json: networks.rpn.epochs"), std::string::npos);
   EXPECT_NE(networks_error(R"({"rpn": {"epochs": 1.5}})").find("whole number"), std::string::npos);
   EXPECT_NE(networks_error(R"({"rpn": {"epochs": 18446744073709551615}})").find("whole number"), std::string::npos);
   EXPECT_NE(networks_error(R"({"skills": {"poor": {"classifier": {"crop": 40}}}})").find("63"), std::string::npos);

@@ -271,7 +271,7 @@ TEST(Synth, ASpecSaysWhatIsWrongWithIt) {
   };
   EXPECT_EQ(error_of(R"({"groups": [{"skill": "expert", "annotators": 3}]})"), "");
   EXPECT_NE(error_of(R"({"groups": [{"skill": "expert", "anotators": 3}]})").find("annotators"), std::string::npos);
-  EXPECT_NE(error_of(R"({"groups": [{"skill": "expert", "coverage": 2}]})").find("c.json.groups[0].coverage"),
+  EXPECT_NE(error_of(R"({"groups": [{"skill": "expert", "coverage": 2}]})").find("c.json: groups[0].coverage"),
             std::string::npos);
   EXPECT_NE(error_of(R"({"groups": [{"skill": "mine"}]})").find("recall"), std::string::npos);
   EXPECT_NE(error_of(R"({"preset": "voc-ful"})").find("voc-full"), std::string::npos);
@@ -284,7 +284,7 @@ TEST(Synth, ASpecSaysWhatIsWrongWithIt) {
       {R"({"groups": [{"skill": "expert", "annotators": 600000}, {"skill": "expert", "annotators": 600000}]})",
        "at most 999999 annotators of skill 'expert', found 1200000"},
       {R"({"preset": "voc-mix", "groups": [{"skill": "expert"}]})", "choose one"},
-      {R"({"preset": "voc-mx"})", "c.json.preset: 'voc-mx'; did you mean 'voc-mix'"},
+      {R"({"preset": "voc-mx"})", "found the string \"voc-mx\"; did you mean 'voc-mix'"},
       {R"({"preset": "voc-mix", "confusion": {"kind": "related"}})", "c.json.confusion.related: expected sets"},
       {R"({"preset": "voc-mix", "confusion": {"related": [["cat"]]}})", "related[0]: expected at least two"},
       {R"({"preset": "voc-mix", "confusion": {"kind": "uniform", "related": [["cat", "dog"]]}})", "no meaning"},

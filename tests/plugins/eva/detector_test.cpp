@@ -289,7 +289,7 @@ TEST(EvaSizes, OptionsThatDoNotGoTogetherAreRefusedByName) {
   refused({{"global_blocks", std::string("99999999999")}}, "global_blocks");
   refused({{"patch", std::int64_t{12}}}, "patch");
   refused({{"heads", std::int64_t{3}}}, "heads");
-  refused({{"embed_dim", std::int64_t{1}}}, "embed_dim 1 must be a multiple of 4 x heads");
+  refused({{"embed_dim", std::int64_t{1}}}, "option 'embed_dim': expected a multiple of 4 x heads, ");
   refused({{"layer_decay", -0.5}}, "layer_decay");
   refused({{"layer_decay", 0.0}}, "layer_decay");
   refused({{"drop_path", -0.5}}, "drop_path");

@@ -105,14 +105,10 @@ class FarGuard : public c10::impl::DeviceGuardImplInterface {
 
 // ---- a tensor here for a tensor there, and back
 
+// LibTorch moves modules between the back ends of a fixed list only, XPU among them. Operators go by the highest bit,
+// which is our own.
 c10::DispatchKeySet far_keys() {
-  const c10::DispatchKeySet own(c10::DispatchKey::PrivateUse1);
-#if FAR_TORCH_AT_LEAST(2, 0)
-  return own;
-#else
-  // LibTorch 1.13 moves modules between the back ends of a fixed list only. Operators go by the highest bit.
-  return own | c10::DispatchKeySet(c10::BackendComponent::XPUBit);
-#endif
+  return c10::DispatchKeySet(c10::DispatchKey::PrivateUse1) | c10::DispatchKeySet(c10::BackendComponent::XPUBit);
 }
 
 Tensor with_layout(c10::Storage storage, const c10::DispatchKeySet& keys, const Tensor& like) {
@@ -362,11 +358,16 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("convolution_backward_overrideable", &convolve_backward);
 }
 
-#if !FAR_TORCH_AT_LEAST(2, 0)
-TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, m) {
-  m.fallback(torch::CppFunction::makeFallthrough());
-}
-#endif
+/// Operators without a gradient pass through autograd. Some versions of LibTorch say so themselves.
+struct PassAutograd {
+  PassAutograd()
+      : library(torch::Library::IMPL, "_", c10::make_optional(c10::DispatchKey::AutogradPrivateUse1), __FILE__,
+                __LINE__) {
+    if (c10::Dispatcher::singleton().hasBackendFallbackForDispatchKey(c10::DispatchKey::AutogradPrivateUse1)) return;
+    library.fallback(torch::CppFunction::makeFallthrough());
+  }
+  torch::Library library;
+} pass_autograd;
 
 #if FAR_TORCH_AT_LEAST(2, 4)
 TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, m) {

@@ -72,9 +72,10 @@ class Options {
 // ---- Checks. Not for plugins: these are compiled into bdc::base, and the host has checked before a plugin sees a
 // value.
 
-/// Values with a type, as a config file has them. `where` names the place: "train.json: plugin.options". Throws
-/// std::invalid_argument, "<where>.width: expected an integer in 4 .. 256, found the number 1": an unknown name (with
-/// the nearest one), a wrong type, a value that is not finite or out of range. A whole number is a number, too.
+/// Values with a type, as a config file has them. `where` names the place: "train.json: plugin.options", or an option
+/// of the command line: "--option". Throws std::invalid_argument, "<where>.width: expected a whole number from 4 to
+/// 256, found the number 1": an unknown name (with the nearest one), a wrong type, a value that is not finite or out of
+/// range. A whole number is a number, too.
 [[nodiscard]] Options check_options(const std::vector<OptionSpec>& schema,
                                     const std::map<std::string, OptionValue>& given, const std::string& where);
 /// The same for one value that `where` names.
@@ -83,15 +84,21 @@ class Options {
 [[nodiscard]] const OptionSpec& find_option(const std::vector<OptionSpec>& schema, const std::string& name,
                                             const std::string& where);
 
-/// The same of values as text, as --option NAME=VALUE gives them.
+/// The same of values as text, as --option KEY=VALUE gives them.
 [[nodiscard]] OptionValue parse_option(const OptionSpec& spec, const std::string& text, const std::string& where);
 [[nodiscard]] Options parse_options(const std::vector<OptionSpec>& schema,
                                     const std::map<std::string, std::string>& given, const std::string& where);
 
 /// "integer", "number", "bool" or "string".
 [[nodiscard]] std::string type_name(const OptionValue& value);
-/// What a message says was expected, the range left out: "an integer", "a number", "true or false", "a string".
-[[nodiscard]] std::string expected_type(const OptionSpec& spec);
+/// What a message says was expected: "a whole number from 4 to 256", "true or false", "one of a, b".
+[[nodiscard]] std::string expected_value(const OptionSpec& spec);
+/// "expected a whole number from 4 to 256, found the number 1"; "" for a value that is right.
+[[nodiscard]] std::string why_refused(const OptionSpec& spec, const OptionValue& given);
+/// The same of a value as text.
+[[nodiscard]] std::string why_text_refused(const OptionSpec& spec, const std::string& text);
+/// The place of an option in messages: "train.json: plugin.options.width", "--option width".
+[[nodiscard]] std::string place_in(const std::string& where, const std::string& name);
 /// "4 .. 256", ">= 0", "a | b", or "" when anything of the type is allowed.
 [[nodiscard]] std::string range_text(const OptionSpec& spec);
 /// The value as --option takes it: the shortest decimal that reads back as the same number.

@@ -27,9 +27,14 @@ struct MethodInfo {
 [[nodiscard]] const std::vector<MethodInfo>& methods();
 
 /// By the name of a method or of a learner; options as text. Throws std::invalid_argument for an unknown name (the
-/// nearest is named) or a bad option.
+/// nearest is named) or a bad option, whose place is `where` ("--option"; "": the name).
 [[nodiscard]] std::unique_ptr<Learner> make_learner(const std::string& name,
-                                                    const std::map<std::string, std::string>& options = {});
+                                                    const std::map<std::string, std::string>& options = {},
+                                                    const std::string& where = "");
+/// The learner that make_learner would make. Throws as it does.
+[[nodiscard]] const LearnerEntry& chosen_learner(const std::string& name,
+                                                 const std::map<std::string, std::string>& options = {},
+                                                 const std::string& where = "");
 
 /// By the name of a learner; values checked against its options and training options, defaults for the others. Throws
 /// std::invalid_argument as check_options does.

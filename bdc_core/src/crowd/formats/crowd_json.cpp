@@ -1,6 +1,7 @@
 // COCO JSON: bdc's own crowd format (annotator_id on every annotation, annotators[], assignments[], optional truth[])
 // and plain COCO, where a file holds the boxes of one annotator, or the truth.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,14 +29,6 @@ enum class Authors {
   per_annotation,  ///< each names its own
   elsewhere        ///< plain COCO: all are the file's, or each is its image's
 };
-
-/// A member of an image that lists who saw it.
-bool lists_annotators(std::string_view key) {
-  for (const char* known : {"rater_list", "raters", "rater_ids", "annotators", "annotator_list", "annotator_ids"}) {
-    if (key == known) return true;
-  }
-  return false;
-}
 
 /// A member of an image that names the one who drew all its boxes.
 bool names_annotator(std::string_view key) {
@@ -65,7 +58,7 @@ class CocoFileReader {
         builder_.role() == BoxRole::crowd && !plain_asked() && !by_path && options.annotator_key.empty();
     first_box_ = builder_.boxes();
     record_.wants_shape = options.shapes_to_boxes;
-    record_.may_lack_box = true;
+    record_.may_lack_box = record_.may_be_bare = true;
   }
 
   void read() {
@@ -80,6 +73,7 @@ class CocoFileReader {
       throw;
     }
     settle_annotators();
+    tell_peculiarities();
     if (sections_.count("annotators") == 0) builder_.define_mentioned_annotators();
     if (builder_.role() == BoxRole::truth) {
       finish_truth();
@@ -149,8 +143,34 @@ class CocoFileReader {
     for_each_record(json_, builder_.problems(), body);
   }
 
+  /// What the numbers of the boxes mean, and what was left out.
+  void tell_peculiarities() {
+    const std::string& file = json_.name();
+    if (corners_said_ > 0) {
+      context_.note(file + ": " + counted(corners_said_, "bbox is", "bboxes are") +
+                    " x1, y1, x2, y2, as bbox_mode says");
+    }
+    if (corners_by_area_ > 2 && 10 * corners_by_area_ >= 9 * areas_) {
+      context_.refusal = file + ": the area of " + std::to_string(corners_by_area_) + " of " +
+                         counted(areas_, "annotation") +
+                         " says that bbox holds x1, y1, x2, y2; expected COCO's x, y, width, height. Write these, or "
+                         "add \"bbox_mode\": 0 to each annotation";
+    }
+    if (deleted_ > 0) {
+      context_.note(file + ": " + counted(deleted_, "record") + " marked as deleted " + (deleted_ == 1 ? "is" : "are") +
+                    " left out");
+    }
+    if (!person_list_.empty()) {
+      context_.note(
+          file + ": the member " + in_quotes(person_list_) +
+          " of the annotations may list who drew; it is not used. If it does, write each box once for each of "
+          "them, with annotator_id");
+    }
+  }
+
   void image() {
     const RecordPlace place = begin_record("images");
+    bool deleted = false;
     RecordId id;
     bool has_id = false;
     std::int64_t width = 0, height = 0;
@@ -175,11 +195,18 @@ class CocoFileReader {
         width = read_optional_integer(json_);
       } else if (key == "height") {
         height = read_optional_integer(json_);
+      } else if (key == "deleted" && json_.peek() == JsonReader::Type::boolean) {
+        deleted = json_.boolean() && sections_.count("annotations") == 0;
       } else {
         json_.skip();
       }
     }
     if (!has_id) json_.fail_value("expected the member \"id\", found none");
+    if (deleted) {
+      deleted_images_.add(id);
+      ++deleted_;
+      return;
+    }
     builder_.define_image(id, file_, width, height, place);
     if (!annotator && raters.empty()) return;
     const std::int32_t image = builder_.image(id, "id", place);
@@ -245,6 +272,7 @@ class CocoFileReader {
   void category() {
     const RecordPlace place = begin_record("categories");
     named(place, [&](const RecordId& id) {
+      if (lower_case(name_) == "empty") nothing_.add(id);
       builder_.define_class(id, name_.empty() ? (id.is_integer ? std::to_string(id.value) : id.text) : name_, place);
     });
   }
@@ -281,9 +309,36 @@ class CocoFileReader {
     record_.area.reset();
   }
 
+  /// Whether an annotation says of its image that nothing is there: camera traps have a category "empty" for it.
+  bool says_nothing() {
+    if (record_.bbox || record_.has_shape) return false;
+    if (nothing_.find(*record_.category_id) == IdTable::none) {
+      json_.fail_value("expected the member \"bbox\", found none");
+    }
+    return true;
+  }
+
+  /// Whether a record was taken back, or is of an image that was.
+  bool is_deleted() {
+    const bool gone = record_.is_deleted || deleted_images_.find(*record_.image_id) != IdTable::none;
+    deleted_ += gone ? 1 : 0;
+    return gone;
+  }
+
+  /// Counts boxes whose area is that of x1, y1, x2, y2 and not that of x, y, width, height.
+  void compare_area() {
+    if (!record_.area || *record_.area <= 0 || record_.corners_said || record_.is_crowd) return;
+    const auto& [a, b, c, d] = *record_.bbox;
+    const auto is_area = [&](double product) { return std::abs(product - *record_.area) <= 0.01 * *record_.area; };
+    ++areas_;
+    corners_by_area_ += c > a && d > b && is_area((c - a) * (d - b)) && !is_area(c * d) ? 1 : 0;
+  }
+
   /// False for a shape without a box that is left out.
   bool has_box(const RecordPlace& place) {
     if (record_.bbox) {
+      compare_area();
+      corners_said_ += record_.corners_said ? 1 : 0;
       if (record_.rotation != 0) turn(place);
       return true;
     }
@@ -301,6 +356,14 @@ class CocoFileReader {
   void annotation() {
     read_coco_record(json_, record_);
     const RecordPlace place = builder_.place(record_.line, "annotations", record_.index);
+    if (is_deleted()) return;
+    if (says_nothing()) {
+      if (record_.annotator_id && builder_.role() == BoxRole::crowd) {
+        builder_.add_assignment(builder_.image(*record_.image_id, "image_id", place),
+                                builder_.annotator(*record_.annotator_id, "annotator_id", place), place);
+      }
+      return;
+    }
     if (!has_box(place)) return;
     check_own_id(annotation_ids_, place);
     if (builder_.role() == BoxRole::truth) {
@@ -315,6 +378,8 @@ class CocoFileReader {
     if (authors_ == Authors::undecided) decide_authors(place);
     check_candidates(place);
     persons_.add(record_.persons);
+    if (person_list_.empty() && !record_.annotator_id) person_list_ = record_.person_list;
+    if (record_.score) context_.saw_score(*record_.score);
     std::int32_t annotator = -1;  // settled at the end of the file
     if (authors_ == Authors::elsewhere) {
       if (record_.annotator_id && plain_asked()) {
@@ -388,7 +453,7 @@ class CocoFileReader {
   void truth() {
     read_coco_record(json_, record_);
     const RecordPlace place = builder_.place(record_.line, "truth", record_.index);
-    if (!has_box(place)) return;
+    if (is_deleted() || says_nothing() || !has_box(place)) return;
     check_own_id(truth_ids_, place);
     add_truth(place);
   }
@@ -463,6 +528,11 @@ class CocoFileReader {
   std::set<std::string> sections_;
   CocoRecord record_;
   OwnIds annotation_ids_, truth_ids_;
+  IdTable nothing_;         ///< categories that mean "nothing is there"
+  IdTable deleted_images_;  ///< of those that were taken back
+  std::size_t deleted_ = 0, corners_said_ = 0;
+  std::size_t areas_ = 0, corners_by_area_ = 0;  ///< boxes with an area, and those whose area is of corners
+  std::string person_list_;
   std::string file_, name_;
   std::int32_t file_annotator_ = -1;
   std::size_t first_box_ = 0;                                        ///< of this file
@@ -508,13 +578,24 @@ bool are_coco_annotations(JsonReader& json) {
   return !any;
 }
 
+/// Whether the list of images that comes is COCO's: MegaDetector's hold what it found in each.
+bool are_coco_images(JsonReader& json) {
+  if (!begin_list_of_objects(json)) return true;
+  while (json.next_member()) {
+    if (json.key() == "id") return true;
+    if (json.key() == "detections") return false;
+    json.skip();
+  }
+  return true;
+}
+
 /// A JSON object with a list that COCO has. One of categories alone is what Label Studio puts beside YOLO's labels.
 bool looks_like_coco(const std::string& path) {
   return probe_json(path, [](JsonReader& json) {
     if (json.peek() != JsonReader::Type::object) return false;
     json.begin_object();
     while (json.next_member()) {
-      if (json.peek() == JsonReader::Type::array && json.key() == "images") return true;
+      if (json.peek() == JsonReader::Type::array && json.key() == "images") return are_coco_images(json);
       if (json.peek() == JsonReader::Type::array && json.key() == "annotations") {
         if (are_coco_annotations(json)) return true;
       } else {

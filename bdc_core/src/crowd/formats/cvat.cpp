@@ -16,8 +16,10 @@
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
 #include "crowd/box_around.h"
+#include "crowd/coco_record.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/format.h"
+#include "crowd/person_members.h"
 #include "crowd/xml_file.h"
 
 namespace bdc {
@@ -37,15 +39,19 @@ class CvatFileReader {
     if (context_.sources.size() > 1) builder_.files_have_own_ids(true, false);
     builder_.expect_one_assignment_each();
     builder_.begin_file(xml_.name());
+    annotator_key_ = context_.options.annotator_key;
+    if (annotator_key_.rfind("attributes.", 0) == 0) annotator_key_.erase(0, 11);
     const pugi::xml_node meta = root.child("meta");
     const pugi::xml_node about = meta.child("job")       ? meta.child("job")
                                  : meta.child("task")    ? meta.child("task")
                                  : meta.child("project") ? meta.child("project")
                                                          : meta;
     read_labels(about.child("labels") ? about.child("labels") : meta.child("task").child("labels"));
-    builder_.assignments_are_known();
+    if (annotator_key_.empty()) builder_.assignments_are_known();
     const RecordPlace place = builder_.place(xml_.line(root));
-    if (meta.child("project")) {
+    if (!annotator_key_.empty()) {
+      // Each box names who drew it.
+    } else if (meta.child("project")) {
       read_tasks(meta.child("project").child("tasks"), root, place);
     } else {
       whole_ = builder_.mention_annotator(RecordId::untyped(annotator_id(meta)), "", place);
@@ -53,11 +59,11 @@ class CvatFileReader {
     name_frames(meta, about);
     find_subsets(root);
     for (const pugi::xml_node image : root.children("image")) read_image(image, annotator_of(image, place));
-    if (!root.child("track")) return;
-    if (root.child("image")) {
+    if (root.child("track") && root.child("image")) {
       xml_.fail(root.child("track"), "expected \"CVAT for images\" or \"CVAT for video\", found <image> and <track>");
     }
-    read_videos(meta, about, root, place);
+    if (root.child("track")) read_videos(meta, about, root, place);
+    tell_authors();
   }
 
  private:
@@ -169,13 +175,61 @@ class CvatFileReader {
     return subset.empty() ? name : subset + "/" + name;
   }
 
+  /// What the boxes' attributes and sources say of who, or what, drew.
+  void tell_authors() {
+    persons_.tell(xml_.name(), "box", context_);
+    if (automatic_ == 0) return;
+    context_.note(xml_.name() + ": " +
+                  (automatic_ == drawn_ ? "all " + std::to_string(automatic_)
+                                        : std::to_string(automatic_) + " of " + std::to_string(drawn_)) +
+                  (drawn_ == 1 ? " box was" : " boxes were") +
+                  " made by a machine (source=\"auto\"); they count as the annotator's" +
+                  (automatic_ == drawn_ ? ". If nobody checked them, leave the file out" : ""));
+  }
+
+  /// An attribute of a box or shape; empty when there is none.
+  std::string attribute_of(const pugi::xml_node& shape, const std::string& name) {
+    for (const pugi::xml_node attribute : shape.children("attribute")) {
+      if (attribute.attribute("name").value() == name) {
+        return std::string(trimmed(checked(attribute, attribute.child_value())));
+      }
+    }
+    return {};
+  }
+
+  /// Who drew a shape; `otherwise`, unless attributes are to name them. Nothing: none does, which is reported.
+  std::optional<std::int32_t> drawer_of(const pugi::xml_node& shape, std::int32_t otherwise, const RecordPlace& place) {
+    ++drawn_;
+    automatic_ += std::string_view(shape.attribute("source").value()) == "auto" ? 1 : 0;
+    if (annotator_key_.empty()) {
+      std::vector<CocoRecord::Candidate> persons;
+      for (const pugi::xml_node attribute : shape.children("attribute")) {
+        const std::string name = attribute.attribute("name").value();
+        if (!resembles_annotator_id(name) && !may_name_person(name)) continue;
+        const std::string value = attribute_of(shape, name);
+        std::optional<RecordId> id;
+        if (!value.empty()) id = RecordId::untyped(value);
+        persons.push_back({"attributes." + name, id});
+      }
+      persons_.add(persons);
+      return otherwise;
+    }
+    const std::string who = attribute_of(shape, annotator_key_);
+    if (!who.empty()) return builder_.mention_annotator(RecordId::untyped(who), "", place);
+    builder_.report(ProblemKind::bad_record, place,
+                    "expected the attribute " + in_quotes(annotator_key_) + " with the annotator, found none");
+    return std::nullopt;
+  }
+
   std::int32_t annotator_of(const pugi::xml_node& image, const RecordPlace& place) {
+    if (!annotator_key_.empty()) return -1;  // the boxes say
     const auto task = tasks_.find(image.attribute("task_id").value());
     if (task != tasks_.end()) return task->second;
     return whole_annotator(place);
   }
 
   std::int32_t whole_annotator(const RecordPlace& place) {
+    if (!annotator_key_.empty()) return -1;
     if (whole_ < 0) whole_ = builder_.mention_annotator(RecordId::untyped(context_.source_annotator()), "", place);
     return whole_;
   }
@@ -226,7 +280,7 @@ class CvatFileReader {
     if (const auto number = parse_integer(node.attribute("id").value())) {
       context_.image_numbers.emplace_back(image, *number);
     }
-    builder_.add_assignment(image, annotator, place);
+    if (annotator >= 0) builder_.add_assignment(image, annotator, place);
     for (const pugi::xml_node shape : node.children()) {
       const std::string_view kind = shape.name();
       if (kind == "box") {
@@ -375,7 +429,7 @@ class CvatFileReader {
       const std::string name = video.prefix + "frame_" + number;
       const std::int32_t image = builder_.mention_image(RecordId::string(name), name, place);
       builder_.set_image_size(image, video.width, video.height, place);
-      builder_.add_assignment(image, video.annotator, place);
+      if (video.annotator >= 0) builder_.add_assignment(image, video.annotator, place);
       for (const Seen& seen : video.shapes[n]) {
         if (std::string_view(seen.shape.name()) == "box") {
           read_box(seen.shape, seen.place, image, video.annotator);
@@ -428,10 +482,12 @@ class CvatFileReader {
       return;
     }
     if (!context_.takes_shape(place, what)) return;
+    const std::optional<std::int32_t> who = drawer_of(node, annotator, place);
+    if (!who) return;
     const RecordId id = RecordId::string(label);
     builder_.add_box(image,
                      labels_listed_ ? builder_.label(id, "label", place) : builder_.mention_class(id, label, place),
-                     annotator, *box, place);
+                     *who, *box, place);
   }
 
   void read_box(const pugi::xml_node& node, const RecordPlace& place, std::int32_t image, std::int32_t annotator) {
@@ -462,12 +518,17 @@ class CvatFileReader {
       }
       box = context_.upright(box, *degrees, place);
     }
+    const std::optional<std::int32_t> who = drawer_of(node, annotator, place);
+    if (!who) return;
     const RecordId id = RecordId::string(label);
     const std::int32_t number =
         labels_listed_ ? builder_.label(id, "label", place) : builder_.mention_class(id, label, place);
-    builder_.add_box(image, number, annotator, box, place);
+    builder_.add_box(image, number, *who, box, place);
   }
 
+  std::string annotator_key_;  ///< the attribute of boxes that names who drew; empty: none was named
+  PersonMembers persons_;
+  std::size_t drawn_ = 0, automatic_ = 0;  ///< boxes, and those of a machine
   XmlFile& xml_;
   ReadContext& context_;
   CrowdBuilder& builder_;

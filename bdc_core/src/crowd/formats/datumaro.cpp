@@ -172,7 +172,10 @@ class DatumaroReader {
         json_.skip();
       }
     }
-    if (type == "label" || type == "caption") return;  // said of the image, not drawn
+    if (type == "label" || type == "caption") {  // said of the image, not drawn
+      context_.leave_out("label of a whole image", "labels of whole images");
+      return;
+    }
     persons_.add(record_.persons);
     if (drawn.label < 0) {
       ++unlabelled_;

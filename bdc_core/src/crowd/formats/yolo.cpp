@@ -60,6 +60,20 @@ std::optional<Box> box_of_segment(std::string_view line) {
   return half ? std::nullopt : around.box();
 }
 
+/// Whether a line looks like a box and key points of three numbers, the third of which says what is seen (0, 1, 2);
+/// that of a polygon has an odd number of values and no 2 among them.
+bool has_key_points(std::string_view line) {
+  const std::vector<std::string_view> words = words_of(line, 10000);
+  if (words.size() < 8 || (words.size() - 5) % 3 != 0) return false;
+  bool seen = words.size() % 2 == 0;
+  for (std::size_t n = 7; n < words.size(); n += 3) {
+    const auto value = parse_real(words[n]);
+    if (!value || (*value != 0 && *value != 1 && *value != 2)) return false;
+    seen = seen || *value == 2;
+  }
+  return seen;
+}
+
 /// The picture beside a label file gives the image its file name, below the folder that is read, and its size.
 std::int32_t image_of_labels(const std::string& name, const std::string& image_name, ReadContext& context,
                              const RecordPlace& place) {
@@ -107,7 +121,18 @@ void parse_lines(std::istream& in, const std::string& name, const std::string& i
     rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     if (line.empty()) continue;
     const RecordPlace place = builder.place(line_number);
-    const std::vector<std::string_view> words = words_of(line, 6);
+    std::vector<std::string_view> words = words_of(line, 6 + context.key_numbers);
+    if (context.key_numbers > 0 && words.size() == 5 + context.key_numbers) {
+      words.resize(5);
+      ++context.with_key_points;
+    }
+    if (words.size() > 6 && has_key_points(line)) {
+      builder.report(
+          ProblemKind::bad_record, place,
+          "expected 5 values \"class cx cy w h\", found more, as of a box with key points (YOLO pose); "
+          "expected a data.yaml beside the labels whose kpt_shape says how many, such as kpt_shape: [17, 3]");
+      continue;
+    }
     if (words.size() > 6) {
       if (const std::optional<Box> around = box_of_segment(line)) {
         const auto segment_label = whole_number(words[0]);
@@ -193,11 +218,42 @@ void load_class_names_below(const std::string& path, ReadContext& context) {
   }
 }
 
+void take_key_points(std::size_t numbers, const std::string& file, ReadContext& context) {
+  if (numbers == 0) return;
+  if (context.key_numbers != 0 && context.key_numbers != numbers) {
+    throw DataError(file + ": expected the kpt_shape of the data.yaml before, found another; read them one by one");
+  }
+  context.key_numbers = numbers;
+}
+
+/// What a data.yaml in the folder, or in an annotator's, says of key points.
+void load_key_points(const std::string& path, ReadContext& context) {
+  std::vector<std::string> folders = folders_in(path);
+  folders.insert(folders.begin(), path);
+  for (const std::string& folder : folders) {
+    for (const char* name : {"data.yaml", "data.yml"}) {
+      const std::string file = join(folder, name);
+      if (!is_regular_file(file)) continue;
+      guarded(context, [&] {
+        std::ifstream in = open_input(file);
+        take_key_points(read_data_yaml(in, file).key_numbers, file, context);
+      });
+    }
+  }
+}
+
+void tell_key_points(ReadContext& context) {
+  if (context.with_key_points == 0) return;
+  context.note(counted(context.with_key_points, "box has", "boxes have") +
+               " key points (kpt_shape), which are left out; the boxes are read");
+}
+
 /// A data.yaml: the pictures that it names, with the label files that belong to them.
 void read_yaml(const std::string& path, ReadContext& context) {
   CrowdBuilder& builder = context.builder;
   std::ifstream in = open_input(path);
   DataYaml yaml = read_data_yaml(in, path);
+  take_key_points(yaml.key_numbers, path, context);
   if (yaml.has_names) {
     take_class_names(std::move(yaml.names), path, context);
   } else if (!context.class_names_known) {
@@ -254,6 +310,7 @@ void read_yolo(const std::string& path, ReadContext& context) {
   }
   guarded(context, [&] { load_sidecars(path, context, ClassKeys::index); });
   load_class_names_below(path, context);
+  load_key_points(path, context);
   for (const AnnotatorFiles& part : label_tree(path, label_files(path, &context), context)) {
     for (const LabelFile& file : part.files) {
       guarded(context, [&] {
@@ -329,7 +386,7 @@ void write_yolo(const CrowdData& data, const std::string& path, WriteReport& rep
 CrowdFormat yolo_format() {
   return {"yolo",          "YOLO text, one folder per annotator, lines class cx cy w h",
           looks_like_yolo, parse_yolo,
-          read_yolo,       nullptr,
+          read_yolo,       tell_key_points,
           write_yolo};
 }
 

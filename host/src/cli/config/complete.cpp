@@ -94,6 +94,12 @@ void give_shapes_a_crowd(RunConfig& config) {
   crowd.random = 1;
 }
 
+void check_hooks(const Json& config, const Catalog& catalog, const std::vector<ConfigLayer>& layers) {
+  for (const Json& hook : config["hooks"]) {
+    check_hook_layers(find_hook(hook["name"].get<std::string>(), catalog).info, layers);
+  }
+}
+
 CompleteConfig complete_config(Json config, const Catalog& catalog, const std::vector<ConfigLayer>& layers) {
   const PluginEntry& entry = detector_entry(config, catalog);
   const plugin::DetectorInfo info = LoadedPlugin::load(entry.file).detector_info();

@@ -22,6 +22,10 @@ struct CompleteConfig {
 [[nodiscard]] CompleteConfig complete_config(Json config, const Catalog& catalog,
                                              const std::vector<ConfigLayer>& layers = {});
 
+/// Throws as complete_config does for hooks that cannot be had or whose options are wrong: what can be checked of a
+/// config without a detector.
+void check_hooks(const Json& config, const Catalog& catalog, const std::vector<ConfigLayer>& layers);
+
 /// The built-in shapes have no annotators unless asked for; where a hook needs some they get a mixed crowd of ten.
 void give_shapes_a_crowd(RunConfig& config);
 

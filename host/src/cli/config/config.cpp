@@ -5,6 +5,7 @@
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
 #include "cli/config/import_config.h"
+#include "cli/config/key_and_value.h"
 #include "cli/config/schema.h"
 #include "plugins/options.h"
 
@@ -87,18 +88,9 @@ Json typed(const std::string& text) {
   return parsed.is_discarded() || parsed.is_structured() ? Json(text) : parsed;
 }
 
-std::pair<std::string, std::string> split_once(const std::string& text, char at, const std::string& option,
-                                               const std::string& form) {
-  const auto pos = text.find(at);
-  if (pos == std::string::npos || pos == 0) {
-    throw UserError(ExitCode::usage, option + " " + printable(text) + ": expected " + form);
-  }
-  return {text.substr(0, pos), text.substr(pos + 1)};
-}
-
 /// Returns what the text sets.
 Json apply_set(Json& config, const std::string& text) {
-  const auto [path, value_text] = split_once(text, '=', "--set", "path=value, for example train.epochs=3");
+  const auto [path, value_text] = key_and_value("--set", text, "KEY=VALUE, such as train.epochs=3");
   const auto& keys = config_keys();
   const auto key =
       std::find_if(keys.begin(), keys.end(), [&, name = path](const ConfigKey& k) { return k.spec.name == name; });
@@ -125,14 +117,18 @@ Json apply_set(Json& config, const std::string& text) {
 Json apply_hook(Json& config, const std::string& text) {
   const auto colon = text.find(':');
   const std::string name = text.substr(0, colon);
-  if (name.empty()) throw UserError(ExitCode::usage, "--hook " + printable(text) + ": expected NAME[:key=value,...]");
+  constexpr const char* kForm = "NAME[:KEY=VALUE,...]";
+  if (name.empty()) throw UserError(ExitCode::usage, "--hook " + in_quotes(text) + ": expected " + kForm);
   Json hook = {{"name", name}, {"options", Json::object()}};
   if (colon != std::string::npos) {
-    std::string rest = text.substr(colon + 1);
-    while (!rest.empty()) {
-      const auto comma = rest.find(',');
-      const auto [key, value] =
-          split_once(rest.substr(0, comma), '=', "--hook " + printable(text) + ":", "key=value after the colon");
+    for (std::size_t from = colon + 1, comma = 0; comma != std::string::npos; from = comma + 1) {
+      comma = text.find(',', from);
+      const std::string pair = text.substr(from, comma == std::string::npos ? comma : comma - from);
+      if (pair.find('=') == std::string::npos || pair[0] == '=') {
+        throw UserError(ExitCode::usage, "--hook " + in_quotes(text) + ": expected " + kForm + ", found " +
+                                             in_quotes(pair) + " after the name");
+      }
+      const auto [key, value] = key_and_value("--hook", pair, kForm);
       if (hook.contains(key) || hook["options"].contains(key)) {
         throw UserError(ExitCode::usage, "--hook " + printable(text) + ": '" + printable(key) + "' is given twice");
       }
@@ -141,7 +137,6 @@ Json apply_hook(Json& config, const std::string& text) {
       } else {
         hook["options"][key] = typed(value);
       }
-      rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
     }
   }
   Json layer = {{"hooks", Json::array({hook})}};

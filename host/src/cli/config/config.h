@@ -14,8 +14,8 @@ struct ConfigRequest {
   std::optional<std::filesystem::path> file;
   std::optional<std::filesystem::path> imported;  ///< --import-config: another program's, below `file`
   std::string plugin;                             ///< --plugin
-  std::vector<std::string> hooks;                 ///< --hook NAME[:key=value,...]
-  std::vector<std::string> sets;                  ///< --set path=value
+  std::vector<std::string> hooks;                 ///< --hook NAME[:KEY=VALUE,...]
+  std::vector<std::string> sets;                  ///< --set KEY=VALUE
 };
 
 /// What one file or one option of the command line says, and its name in messages: "train.json", "--set".

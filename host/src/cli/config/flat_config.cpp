@@ -19,7 +19,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 24, kMostValues = 100000, k
 
 void add(FlatConfig& out, const std::string& file, const std::string& path, const std::string& value) {
   if (out.order.size() == kMostValues) refuse(file, "expected at most " + std::to_string(kMostValues) + " values");
-  if (!out.value.emplace(path, value).second) refuse(file, "the key " + in_quotes(path) + " stands there twice");
+  if (!out.value.emplace(path, value).second) refuse(file, "the key " + in_quotes(path) + " is given twice");
   out.order.push_back(path);
 }
 

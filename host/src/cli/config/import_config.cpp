@@ -135,7 +135,7 @@ const std::vector<Program>& programs() {
         {"SEED", "train.seed", as_seed}},
        {{"SOLVER.MAX_ITER", "in steps; set train.epochs"},
         {"SOLVER.STEPS", "in steps"},
-        {"_BASE_", "what stands in that file alone is not known here"},
+        {"_BASE_", "settings in that file are not read"},
         {"MODEL.WEIGHTS", "set train.weights"}}},
       {"a config that MMDetection has dumped",
        [](const FlatConfig& f) {
@@ -209,7 +209,8 @@ ImportedConfig import_config(const std::filesystem::path& path) {
   }
   if (program == nullptr) {
     refuse(name,
-           "is no config that is known: expected hyperparameters of YOLOv5, v7 or Ultralytics (lr0, ...), Detectron2's "
+           "is not a config that bdc knows: expected hyperparameters of YOLOv5, v7 or Ultralytics (lr0, ...), "
+           "Detectron2's "
            "YAML (SOLVER, MODEL, ...) or MMDetection's dumped JSON (model, optimizer, ...); a data.yaml is named with "
            "--data, our own JSON with --config");
   }

@@ -8,6 +8,7 @@
 #include "bdc/base/nearest.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
+#include "bdc/crowd/crowd_io.h"
 #include "files/path_list.h"
 #include "plugins/options.h"
 
@@ -29,9 +30,15 @@ void check_free_options(const Json& options, const std::string& where) {
   require_object(options, where);
   for (const auto& [key, value] : options.items()) {
     if (value.is_structured() || value.is_null()) {
-      fail(where + "." + printable(key), "expected a bool, number or string, found " + type_of(value));
+      fail(where + "." + printable(key), "expected true or false, a number or a string, found " + type_of(value));
     }
   }
+}
+
+/// "c.json: hooks.bdc", or "c.json: hooks[2]" for one without a name.
+std::string place_of_hook(const Json& hook, std::size_t index, const std::string& where) {
+  const bool named = hook.contains("name") && hook["name"].is_string() && !hook["name"].get<std::string>().empty();
+  return named ? where + "." + printable(hook["name"].get<std::string>()) : where + "[" + std::to_string(index) + "]";
 }
 
 void check_hooks(const Json& hooks, const std::string& source) {
@@ -40,8 +47,8 @@ void check_hooks(const Json& hooks, const std::string& source) {
     fail(where, "expected a list of {\"name\", \"priority\", \"options\"}, found " + type_of(hooks));
   std::set<std::string> names;
   for (std::size_t i = 0; i < hooks.size(); ++i) {
-    const std::string at = where + "[" + std::to_string(i) + "]";
-    require_object(hooks[i], at);
+    require_object(hooks[i], where + "[" + std::to_string(i) + "]");
+    const std::string at = place_of_hook(hooks[i], i, where);
     for (const auto& [key, value] : hooks[i].items()) {
       if (key == "name") {
         if (!value.is_string() || value.get<std::string>().empty()) {
@@ -140,6 +147,12 @@ Limits at_least(double low) {
 }
 Limits one_of(std::vector<std::string> choices) {
   return {{}, {}, std::move(choices)};
+}
+/// Of labels, or "" for the one that is detected.
+std::vector<std::string> label_formats() {
+  std::vector<std::string> names{""};
+  for (const CrowdFormatInfo& format : crowd_formats()) names.emplace_back(format.name);
+  return names;
 }
 Limits limits() {
   return {};

@@ -19,6 +19,7 @@
 #include "bdc/metrics/aggregation_ap.h"
 #include "bdc/metrics/agreement.h"
 #include "bdc/metrics/calibration.h"
+#include "cli/config/key_and_value.h"
 #include "cli/open_engine.h"
 #include "cli/verb.h"
 #include "cli/verbs/annotator_table.h"
@@ -48,11 +49,9 @@ struct Flags {
 std::map<std::string, std::string> option_map(const std::vector<std::string>& options) {
   std::map<std::string, std::string> out;
   for (const auto& option : options) {
-    const auto equals = option.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == option.size()) {
-      throw UserError(ExitCode::usage, "--option " + printable(option) + ": expected NAME=VALUE");
-    }
-    if (!out.emplace(option.substr(0, equals), option.substr(equals + 1)).second) {
+    const auto [key, value] = key_and_value("--option", option);
+    if (value.empty()) throw UserError(ExitCode::usage, "--option " + printable(option) + ": expected KEY=VALUE");
+    if (!out.emplace(key, value).second) {
       throw UserError(ExitCode::usage, "--option " + printable(option) + ": this option is given twice");
     }
   }
@@ -61,7 +60,7 @@ std::map<std::string, std::string> option_map(const std::vector<std::string>& op
 
 std::unique_ptr<Learner> method_for(const std::string& name, const std::map<std::string, std::string>& options) {
   try {
-    return make_learner(name, options);
+    return make_learner(name, options, "--option");
   } catch (const std::invalid_argument& e) {
     throw UserError(ExitCode::usage, e.what());
   }
@@ -345,12 +344,25 @@ int list_methods() {
   return 0;
 }
 
+/// A method that does not estimate existence cannot cut by it.
+void check_existence(const Flags& flags, const std::map<std::string, std::string>& options) {
+  const LearnerInfo& chosen = chosen_learner(flags.method, options).info;
+  if (flags.min_existence == 0 || chosen.traits.knows_existence) return;
+  const auto estimates = [](const LearnerEntry& entry) { return entry.info.traits.knows_existence; };
+  const LearnerInfo& other = std::find_if(learners().begin(), learners().end(), estimates)->info;
+  const bool same_method = !chosen.profile_of.empty() && chosen.profile_of == other.profile_of;
+  throw UserError(ExitCode::usage, "--min-existence: " + chosen.name + " does not estimate existence; use " +
+                                       (same_method || other.profile_of.empty() ? other.name : other.profile_of));
+}
+
 /// What can be said of the command line before anything is read.
 void check(const Flags& flags, const ReadOptions& reading) {
   if (flags.labels.empty()) throw UserError(ExitCode::usage, "aggregate: no labels given; see --help");
   std::vector<std::string> inputs = flags.labels;
   inputs.insert(inputs.end(), {flags.predictions, flags.prior, flags.truth});
   for (const std::string& file : files_of(reading)) inputs.push_back(file);
+  require_no_folders({flags.annotators});
+  require_other_truth(flags.labels, flags.truth);
   inputs.insert(inputs.end(), flags.decisions.begin(), flags.decisions.end());
   check_outputs(inputs, {flags.output, flags.annotators});
   keep_others_files({flags.output, flags.annotators}, flags.force);
@@ -358,7 +370,10 @@ void check(const Flags& flags, const ReadOptions& reading) {
     throw UserError(ExitCode::usage, "--output-format " + flags.consensus.format + " writes nothing without --output");
   }
   const auto options = option_map(flags.options);
-  if (flags.method != "all") return (void)method_for(flags.method, options);
+  if (flags.method != "all") {
+    (void)method_for(flags.method, options);
+    return check_existence(flags, options);
+  }
   if (!options.empty() || !flags.output.empty() || !flags.annotators.empty()) {
     throw UserError(ExitCode::usage, "--method all only compares; leave out --option, --output and --annotators");
   }
@@ -468,19 +483,18 @@ void add_aggregate(Command& program) {
       .type_name("NAME")
       .show_default();
   verb.add_option("--option", flags->options, "a setting of the method; may be repeated")
-      .type_name("NAME=VALUE")
+      .type_name("KEY=VALUE")
       .repeated();
   verb.add_option("-o,--output", flags->output, "write the consensus here").type_name("PATH");
   verb.add_option("--output-format", flags->consensus.format,
                   "coco, crowd, cvat, datumaro, fiftyone, label-studio, yolo, yolo-scores or voc")
       .type_name("NAME")
       .show_default()
-      .check([](const std::string& name) {
+      .one_of([] {
         std::vector<std::string> names;
-        for (const ConsensusFormatInfo& format : consensus_formats()) names.push_back(format.name);
-        const bool known = std::find(names.begin(), names.end(), name) != names.end();
-        return known ? std::string() : "expected one of " + join(names) + ", found '" + printable(name) + "'";
-      });
+        for (const ConsensusFormatInfo& format : consensus_formats()) names.emplace_back(format.name);
+        return names;
+      }());
   verb.add_option("--min-existence", flags->min_existence, "write only objects that are real with this probability")
       .range(0.0, 1.0);
   verb.add_option("--min-score", flags->min_score, "write only objects with at least this score").range(0.0, 1.0);
@@ -494,7 +508,7 @@ void add_aggregate(Command& program) {
   verb.add_option("--truth", flags->truth, "true boxes, only to evaluate the result").type_name("FILE");
   verb.add_option("--threads", flags->threads, "0: all cores; the result is the same").range(0, 1024);
   add_processes_option(verb, flags->processes);
-  verb.add_option("--timeout", flags->timeout, "seconds that several processes wait for one of them at most")
+  verb.add_option("--timeout", flags->timeout, "longest that processes wait for one another, seconds")
       .range(1.0, 1e6)
       .show_default();
   verb.add_flag("--methods", flags->list, "list methods and their settings");

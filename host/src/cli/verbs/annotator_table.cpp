@@ -68,8 +68,8 @@ void print_annotators(std::ostream& out, const AnnotatorPosteriors& posteriors, 
       order.begin(), order.end(), [&](std::size_t k) { return !quality_figure(posteriors, k).determined; }));
   if (!order.empty()) out << "in brackets: the interval that holds the figure with a probability of 90 %\n";
   if (unknown > 0) {
-    out << "the labels do not tell the quality of " << count(unknown)
-        << ": nothing was there to find in the images they saw, or nobody to compare them with\n";
+    out << "the quality of " << count(unknown)
+        << " is not known: the images they saw hold no objects, or nobody else labelled them\n";
   }
   const auto silent = posteriors.annotators.size() - order.size();
   if (silent > 0) out << count(silent) << " saw no image\n";

@@ -51,6 +51,8 @@ void add_config(Command& program) {
     if (!config["plugin"]["name"].get<std::string>().empty()) {
       if (!catalog) catalog = Catalog::read(*search);
       config = complete_config(std::move(config), *catalog, layers).json;
+    } else if (!config["hooks"].empty()) {
+      check_hooks(config, Catalog::read(*search), layers);
     }
     std::cout << config.dump(2) << "\n";
     return 0;

@@ -65,6 +65,7 @@ int convert_weights(const WeightConversion& request) {
     throw UserError(ExitCode::usage, "convert weights: the file to write must end in .safetensors, found '" +
                                          printable(request.to) + "'");
   }
+  require_no_folders({request.to});
   check_outputs({request.from}, {request.to});
   keep_others_files({request.to}, request.force);
   const ConvertedWeights weights = open_engine().convert_weights(request.from, request.to, request.float32);
@@ -76,12 +77,12 @@ int convert_weights(const WeightConversion& request) {
 void add_convert_weights(Command& convert_verb, const std::shared_ptr<std::vector<std::string>>& labels) {
   Command verb = convert_verb.add_verb("weights", "Convert a torch.save weight file to safetensors");
   const auto request = std::make_shared<WeightConversion>();
-  verb.add_option("from", request->from, "what to read: .pt or .pth from torch.save, or .safetensors")
+  verb.add_option("input", request->from, "what to read: .pt or .pth from torch.save, or .safetensors")
       .required()
       .type_name("IN");
-  verb.add_option("to", request->to, "what to write").required().type_name("OUT.safetensors");
+  verb.add_option("output", request->to, "what to write").required().type_name("OUT.safetensors");
   verb.add_flag("--float32", request->float32, "write half precision (float16, bfloat16) as float32");
-  verb.add_flag("--force", request->force, "replace a weight file that bdc-host has not written");
+  verb.add_flag("--force", request->force, "replace a weight file that bdc-host did not write");
   verb.footer(
       "Reads state dicts, pickled modules such as the official yolov7.pt, and checkpoints from bdc or torch.save\n"
       "(their 'ema' where there is one, else their 'model' or 'state_dict'). No code in a file is ever run.\n"
@@ -103,7 +104,7 @@ void add_convert(Command& program) {
       .type_name("FROM... TO");
   verb.add_option("--to", *to, "format to write; default: by the extension")
       .type_name("NAME")
-      .check(known_format(true));
+      .one_of(names_of_formats(true));
   const auto force = std::make_shared<bool>(false);
   verb.add_flag("--force", *force, "replace a file that is not marked as bdc-host's own");
   const auto losses = std::make_shared<bool>(false);

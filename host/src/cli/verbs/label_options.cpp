@@ -1,6 +1,5 @@
 #include "cli/verbs/label_options.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -8,14 +7,6 @@
 
 namespace bdc::host {
 namespace {
-
-std::vector<std::string> names_of_formats(bool writable_only) {
-  std::vector<std::string> names;
-  for (const auto& format : crowd_formats()) {
-    if (format.can_write || !writable_only) names.push_back(format.name);
-  }
-  return names;
-}
 
 /// The options and the place where reading leaves its notes.
 struct Reading {
@@ -38,7 +29,7 @@ std::shared_ptr<ReadOptions> add_reading_options(Command& verb, const char* form
   const std::shared_ptr<ReadOptions> options(reading, &reading->options);
   verb.add_option(format_flag, options->format, "format of the labels; detected when left out")
       .type_name("NAME")
-      .check(known_format(false));
+      .one_of(names_of_formats(false));
   verb.add_option("--sizes", options->sizes_csv, "image sizes: a CSV of image,width,height").type_name("FILE");
   verb.add_option("--image-folder", options->image_folder, "image sizes: from the image files in this folder")
       .type_name("DIR");
@@ -49,13 +40,12 @@ std::shared_ptr<ReadOptions> add_reading_options(Command& verb, const char* form
 
 }  // namespace
 
-std::function<std::string(const std::string&)> known_format(bool writable_only) {
-  return [writable_only](const std::string& name) {
-    const auto names = names_of_formats(writable_only);
-    if (std::find(names.begin(), names.end(), name) != names.end()) return std::string();
-    return std::string(writable_only ? "no format that can be written is called '" : "no format is called '") +
-           printable(name) + "'; known: " + join(names);
-  };
+std::vector<std::string> names_of_formats(bool writable_only) {
+  std::vector<std::string> names;
+  for (const auto& format : crowd_formats()) {
+    if (format.can_write || !writable_only) names.push_back(format.name);
+  }
+  return names;
 }
 
 bool extension_tells_format(const std::string& path) {
@@ -73,26 +63,27 @@ std::shared_ptr<ReadOptions> add_label_options(Command& verb, const char* format
               if (name == row.name) options->annotator_from = row.from;
             }
           },
-          "what names annotators: assignee, file, folder or key; default: found")
+          "where annotators' names come from: assignee, file, folder or key; default: worked out from the files")
       .type_name("WHAT")
-      .check([](const std::string& name) {
-        const auto is = [&](const SourceOfNames& row) { return name == row.name; };
-        const bool known = std::any_of(std::begin(sources_of_names), std::end(sources_of_names), is);
-        return known ? std::string() : "expected assignee, file, folder or key, found '" + printable(name) + "'";
-      });
+      .one_of([] {
+        std::vector<std::string> names;
+        for (const SourceOfNames& row : sources_of_names) names.emplace_back(row.name);
+        return names;
+      }());
   verb.add_option("--annotator-key", options->annotator_key,
                   "the member of annotations that names who drew (COCO, VIA, FiftyOne)")
       .type_name("NAME");
   verb.add_flag("--shapes-to-boxes", options->shapes_to_boxes, "take the boxes around polygons, ellipses and masks");
   verb.add_option("--columns", options->columns,
                   "a CSV's columns: image, annotator, class, x1, y1, x2, y2, ...; of VIA: class")
-      .type_name("NAME=TITLE,...");
+      .type_name("NAME=TITLE,...")
+      .check([](const std::string& text) {
+        const bool named = text.find('=') != std::string::npos && text[0] != '=';
+        return named ? std::string() : "expected NAME=TITLE,..., found " + in_quotes(text);
+      });
   verb.add_option("--split", options->split, "read only this part of the data: train, val or test")
       .type_name("NAME")
-      .check([](const std::string& name) {
-        const bool known = name == "train" || name == "val" || name == "test";
-        return known ? std::string() : "expected train, val or test, found '" + printable(name) + "'";
-      });
+      .one_of({"train", "val", "test"});
   return options;
 }
 

@@ -22,8 +22,8 @@ std::shared_ptr<ReadOptions> add_truth_options(Command& verb);
 /// The files that reading with these options needs beside the labels; names may be empty.
 [[nodiscard]] std::vector<std::string> files_of(const ReadOptions& options);
 
-/// A check for command line options: empty for the name of a format (of one that can be written), else what is wrong.
-[[nodiscard]] std::function<std::string(const std::string&)> known_format(bool writable_only);
+/// The names of the formats, or of those that can be written.
+[[nodiscard]] std::vector<std::string> names_of_formats(bool writable_only);
 
 /// Whether write_crowd can tell the format to write from the path.
 [[nodiscard]] bool extension_tells_format(const std::string& path);

@@ -212,13 +212,11 @@ void add_plan(Command& program) {
   verb.add_option("-o,--output", flags->output, "write the plan here: .csv, .json").type_name("FILE");
   verb.add_option("--output-format", flags->format, "csv, json, cvat or label-studio [from the file's name]")
       .type_name("NAME")
-      .check([](const std::string& name) {
+      .one_of([] {
         std::vector<std::string> names;
         for (const PlanFormat& format : plan_formats()) names.emplace_back(format.name);
-        return find_plan_format(name) != nullptr
-                   ? std::string()
-                   : "expected one of " + join(names) + ", found '" + printable(name) + "'";
-      });
+        return names;
+      }());
   verb.add_option("--predictions", flags->predictions, "a detector's results on the same images").type_name("FILE");
   verb.add_option("--prior", flags->prior, "annotators of an earlier project").type_name("FILE");
   verb.add_flag("--judge", flags->judge, "also say what AP the labels are expected to have (takes four fits)");

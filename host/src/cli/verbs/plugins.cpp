@@ -5,6 +5,7 @@
 #include "bdc/base/table.h"
 #include "bdc/base/text.h"
 #include "bdc/base/user_error.h"
+#include "cli/config/key_and_value.h"
 #include "cli/open_engine.h"
 #include "cli/verb.h"
 #include "cli/verbs/shared_options.h"
@@ -227,12 +228,9 @@ int doctor(const std::string& what, const SearchRequest& search, const std::vect
   refuse_built_in_hook(what, search);
   const fs::path file = file_of(what, search, &options);
   for (const auto& set : sets) {
-    const auto equals = set.find('=');
-    if (equals == std::string::npos)
-      throw UserError(ExitCode::usage, "--option " + printable(set) + ": expected name=value");
-    const Json value = Json::parse(set.substr(equals + 1), nullptr, false);
-    options[set.substr(0, equals)] =
-        value.is_discarded() || value.is_structured() ? Json(set.substr(equals + 1)) : value;
+    const auto [key, text] = key_and_value("--option", set);
+    const Json value = Json::parse(text, nullptr, false);
+    options[key] = value.is_discarded() || value.is_structured() ? Json(text) : value;
   }
   require_engine();
   const Diagnosis diagnosis = examine(file, options, timeout);
@@ -293,7 +291,7 @@ void add_plugins(Command& program) {
   const auto doctor_json = std::make_shared<bool>(false);
   doctor_verb.add_option("plugin", *doctor_what, "its name or its .so file").required().type_name("NAME|FILE");
   doctor_verb.add_option("-o,--option", *doctor_options, "build it with this option; may be repeated")
-      .type_name("NAME=VALUE")
+      .type_name("KEY=VALUE")
       .repeated();
   doctor_verb.add_option("--timeout", *doctor_timeout, "seconds before giving up").type_name("S").range(1.0, 86400.0);
   doctor_verb.add_flag("--json", *doctor_json, "as JSON");

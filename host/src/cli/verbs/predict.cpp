@@ -49,7 +49,7 @@ void add_predict(Command& program) {
   verb.add_flag("--for-consensus", request->for_consensus,
                 "one box per object with its full class vector, for aggregate --predictions");
   verb.add_option("--device", request->device, "cpu, cuda or cuda:N; default: CUDA if available").type_name("DEVICE");
-  verb.add_flag("--force", request->force, "replace files that an earlier `predict` has not written");
+  verb.add_flag("--force", request->force, "replace files that `predict` did not write");
   verb.add_flag("-q,--quiet", *quiet, "no progress, no summary");
   verb.footer(
       "Category ids count from 1 in the order of the classes in training; eval matches classes by name.\n"

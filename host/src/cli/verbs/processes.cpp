@@ -8,7 +8,7 @@
 namespace bdc::host {
 
 void add_processes_option(Command& verb, int& processes) {
-  verb.add_option("--processes", processes, "work in so many processes of this machine (docs/scaling.md)")
+  verb.add_option("--processes", processes, "run N processes on this machine (docs/scaling.md)")
       .type_name("N")
       .range(1, 1024);
 }

@@ -45,6 +45,7 @@ void check_files(const Flags& flags, const ReadOptions& reading) {
   const auto is_ours = [&](const std::string& file) {
     return begins_with(file, file == flags.output ? report_head() : relabel_csv({}, 0));
   };
+  require_no_folders({flags.output, flags.relabel_csv});
   check_outputs(inputs, {flags.output, flags.relabel_csv}, is_ours);
   keep_others_files({flags.output, flags.relabel_csv}, flags.force, is_ours);
 }
@@ -116,10 +117,10 @@ void add_report(Command& program) {
   verb.add_option("--title", flags->request.title, "heading of the page").type_name("TEXT");
   verb.add_option("--threads", flags->settings.threads, "0: all cores; the result is the same").range(0, 1024);
   verb.add_flag("-q,--quiet", flags->quiet, "print nothing");
-  verb.add_flag("--force", flags->force, "replace files that are no report of bdc-host's");
+  verb.add_flag("--force", flags->force, "replace a file that is not a report of ours");
   const auto reading = add_label_options(verb);
   verb.footer(
-      "Example:\n"
+      "Examples:\n"
       "  bdc-host report runs/yolov7-1 -o report.html\n"
       "  bdc-host report crowd.json --images photos/ --relabel-csv again.csv -o report.html");
   verb.run([=] { return report(*flags, *reading); });

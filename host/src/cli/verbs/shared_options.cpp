@@ -23,7 +23,7 @@ std::shared_ptr<ConfigRequest> add_config_options(Command& verb) {
       .type_name("FILE");
   verb.add_option("-p,--plugin", request->plugin, "the detector").type_name("NAME");
   verb.add_option("--hook", request->hooks, "add a training hook; may be repeated")
-      .type_name("NAME[:key=value,...]")
+      .type_name("NAME[:KEY=VALUE,...]")
       .repeated();
   verb.add_option("-s,--set", request->sets, "change a config key; may be repeated").type_name("KEY=VALUE").repeated();
   return request;

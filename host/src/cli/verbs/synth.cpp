@@ -64,7 +64,7 @@ CrowdSpec spec_of(const Flags& flags) {
   const auto by_network = [](const GroupSpec& g) { return g.network; };
   if (!spec.networks.empty() && std::none_of(spec.groups.begin(), spec.groups.end(), by_network)) {
     throw UserError(ExitCode::config, flags.config +
-                                          ".networks: no group annotates with networks; say \"kind\": \"network\" or "
+                                          ": networks: no group annotates with networks; say \"kind\": \"network\" or "
                                           "--network, or leave them out");
   }
   return spec;
@@ -133,12 +133,12 @@ int synth(const Flags& flags) {
   if (flags.truth.empty() != flags.use_shapes) {
     throw UserError(ExitCode::usage, "give the truth to annotate or --shapes N for built-in images, one of the two");
   }
-  if (flags.output.empty()) throw UserError(ExitCode::usage, "--output: expected the name of a file, found none");
   const CrowdSpec spec = spec_of(flags);
   check_network_flags(flags, spec);
   check_new_folder(flags.write_images);
   std::vector<std::string> inputs = {flags.truth, flags.config};
   for (const auto& detector : spec.detectors) inputs.push_back(detector.file);
+  require_no_folders({flags.output, flags.parameters, flags.write_truth});
   check_outputs(inputs, {flags.output, flags.parameters, flags.write_truth, flags.networks, flags.write_images});
   keep_others_files({flags.output, flags.parameters, flags.write_truth}, flags.force, is_parameters_file);
   Progress progress(flags.quiet ? Progress::Style::quiet : Progress::Style::automatic);
@@ -203,14 +203,8 @@ int synth(const Flags& flags) {
 std::string seed_problem(const std::string& text) {
   const bool whole = !text.empty() && text.size() <= 19 && text.find_first_not_of("0123456789") == std::string::npos;
   if (whole && std::stoull(text) <= static_cast<unsigned long long>(INT64_MAX)) return "";
-  return "expected a whole number from 0 to " + std::to_string(INT64_MAX) + ", found '" + printable(text) + "'";
-}
-
-/// For --min-score.
-std::string score_problem(const std::string& text) {
-  const auto score = parse_real(text);
-  const bool sound = score && *score >= 0 && *score <= 1;
-  return sound ? "" : "expected a number from 0 to 1, found '" + printable(text) + "'";
+  return "expected a whole number from 0 to " + std::to_string(INT64_MAX) + ", found the " +
+         (parse_real(text) ? "number " + printable(text) : "string " + in_quotes(text));
 }
 
 /// Throws for options that would do nothing.
@@ -253,7 +247,7 @@ void add_synth(Command& program) {
   verb.add_option("--detector", flags->detectors, "COCO results as one more annotator; may be repeated")
       .type_name("NAME=FILE")
       .repeated();
-  verb.add_option("--min-score", flags->min_score, "lowest score of --detector's results [0.5]").check(score_problem);
+  verb.add_option("--min-score", flags->min_score, "lowest score of --detector's results [0.5]").range(0.0, 1.0);
   verb.add_option("--parameters", flags->parameters, "write the annotators' true parameters here").type_name("FILE");
   verb.add_option("--seed", flags->seed, "seed of the crowd").show_default().check(seed_problem);
   verb.add_flag("--with-truth", flags->with_truth, "keep the true boxes in the labels, for reports");
@@ -271,7 +265,7 @@ void add_synth(Command& program) {
   verb.add_flag("-q,--quiet", flags->quiet, "print nothing");
   verb.add_flag("--force", flags->force, "replace files that are not marked as bdc-host's own");
   verb.footer(
-      "Example:\n"
+      "Examples:\n"
       "  bdc-host synth instances_train2017.json --preset coco-mix -o crowd.json --parameters true.json\n"
       "  bdc-host synth --shapes 400 --network --preset voc-mix -o crowd.json --networks networks/");
   verb.run([=] {

@@ -43,7 +43,7 @@ void print_report(const RunReport& report) {
   if (learnt) {
     const AnnotatorPosteriors posteriors = read_annotator_posteriors(learnt, "annotators.json");
     std::cout << "\nWhat was learnt about the annotators"
-              << (report.simulated.empty() ? ":" : " (and what is true of them):") << "\n";
+              << (report.simulated.empty() ? ":" : " (true values in brackets):") << "\n";
     if (report.simulated.empty()) {
       print_annotators(std::cout, posteriors, kAnnotatorEnds);
     } else {

@@ -34,6 +34,7 @@ int validate(const Flags& flags, const ReadOptions& reading) {
     throw UserError(ExitCode::usage, "--fix writes a .json (crowd) or .csv (VinDr-CXR) file, found '" +
                                          printable(flags.fixed_file) + "'; `convert` turns it into other formats");
   }
+  require_no_folders({flags.fixed_file});
   // One file may be mended in its place; of several each is read, and the written one holds them all.
   check_outputs(flags.paths.size() == 1 ? folders_of(flags.paths) : flags.paths, {flags.fixed_file});
   if (!is_in_place(flags)) keep_others_files({flags.fixed_file}, flags.force);

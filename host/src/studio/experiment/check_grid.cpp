@@ -15,16 +15,16 @@ void require_file(const Json& entry, const std::string& key, const std::string& 
   const auto path = entry[key].get<std::string>();
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
-    throw UserError(ExitCode::data, where + "." + key + ": " + path + ": no such file or folder");
+    throw UserError(ExitCode::data, member_place(where, key) + ": " + path + ": no such file or folder");
   }
 }
 
 void check_files(const Cell& cell, const std::string& source) {
   const Json &data = cell.settings["data"], &crowd = cell.settings["crowd"];
-  const std::string where = source + ".data." + cell.data;
+  const std::string where = member_place(source, "data.") + cell.data;
   for (const char* key : {"crowd", "truth", "images", "val_labels", "val_images"}) require_file(data, key, where);
   for (const Json& detector : crowd.value("detectors", Json::array())) {
-    require_file(detector, "file", source + ".crowds." + cell.crowd + ".detectors");
+    require_file(detector, "file", member_place(source, "crowds.") + cell.crowd + ".detectors");
   }
   if (cell.detector.empty() || data.contains("shapes")) return;
   for (const char* needed : {"images", "val_labels"}) {
@@ -38,7 +38,7 @@ void check_method(const Cell& cell, const std::string& source) {
   try {
     (void)labels_method(cell);
   } catch (const UserError& e) {
-    throw UserError(e.code(), source + ".methods: " + e.what());
+    throw UserError(e.code(), source + ": " + e.what());
   }
 }
 
@@ -59,8 +59,8 @@ void check_grid(const Grid& grid, const CellSettings& settings, const std::atomi
     try {
       run_step(words, settings, "check_" + cell.id, stop);
     } catch (const UserError& e) {
-      throw UserError(e.code(), grid.source + ".detectors." + cell.detector + " with method " + cell.method +
-                                    " cannot be trained\n  " + e.what());
+      throw UserError(e.code(), member_place(grid.source, "detectors.") + cell.detector + " with method " +
+                                    cell.method + " cannot be trained\n  " + e.what());
     }
   }
 }

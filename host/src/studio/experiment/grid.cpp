@@ -21,21 +21,21 @@ void check_keys(const Json& json, const std::string& where, const std::vector<st
   if (!json.is_object()) fail(where, "expected an object, found " + type_of(json));
   for (const auto& [key, value] : json.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      fail(where + "." + printable(key), "unknown key" + did_you_mean(key, known));
+      fail(member_place(where, printable(key)), "unknown key" + did_you_mean(key, known));
     }
   }
 }
 
 std::string name_of(const Json& entry, const std::string& where) {
   if (!entry.contains("name") || !entry["name"].is_string() || entry["name"].get<std::string>().empty()) {
-    fail(where + ".name", "expected a name");
+    fail(member_place(where, "name"), "expected a name");
   }
   return entry["name"].get<std::string>();
 }
 
 /// A list of objects with names, each used once.
 std::vector<Json> entries(const Json& grid, const std::string& source, const char* key, bool required) {
-  const std::string where = source + "." + key;
+  const std::string where = member_place(source, key);
   if (!grid.contains(key)) {
     if (required) fail(where, "is missing");
     return {};
@@ -54,7 +54,7 @@ std::vector<Json> entries(const Json& grid, const std::string& source, const cha
 
 void make_absolute(Json& entry, const char* key, const fs::path& folder, const std::string& where) {
   if (!entry.contains(key)) return;
-  if (!entry[key].is_string()) fail(where + "." + key, "expected a path, found " + type_of(entry[key]));
+  if (!entry[key].is_string()) fail(member_place(where, key), "expected a path, found " + type_of(entry[key]));
   entry[key] = fs::weakly_canonical(folder / entry[key].get<std::string>()).string();
 }
 
@@ -63,16 +63,16 @@ void make_weights_absolute(Json& networks, const fs::path& folder, const std::st
   if (!networks.is_object()) return;
   if (networks.contains("weights") && networks["weights"] != Json(""))
     make_absolute(networks, "weights", folder, where);
-  for (auto& [key, value] : networks.items()) make_weights_absolute(value, folder, where + "." + printable(key));
+  for (auto& [key, value] : networks.items()) make_weights_absolute(value, folder, member_place(where, printable(key)));
 }
 
 void check_sets(const Json& entry, const std::string& where) {
   if (!entry.contains("set")) return;
   if (!entry["set"].is_object())
-    fail(where + ".set", "expected an object of config keys, found " + type_of(entry["set"]));
+    fail(member_place(where, "set"), "expected an object of config keys, found " + type_of(entry["set"]));
   for (const auto& [key, value] : entry["set"].items()) {
     if (value.is_structured() || value.is_null())
-      fail(where + ".set." + printable(key), "expected a value, found " + type_of(value));
+      fail(member_place(where, "set." + printable(key)), "expected a value, found " + type_of(value));
   }
 }
 
@@ -85,12 +85,12 @@ void check_data(Json& data, const std::string& where, const fs::path& folder) {
   add_content(data, {"crowd", "truth", "val_labels"});
   if (!data.contains("shapes")) return;
   const std::vector<std::string> known = {"train_images", "test_images", "classes", "size", "max_objects"};
-  check_keys(data["shapes"], where + ".shapes", known);
+  check_keys(data["shapes"], member_place(where, "shapes"), known);
   for (const auto& [key, value] : data["shapes"].items()) {
     const std::int64_t most = key == "classes" ? 12 : key == "max_objects" ? 50 : key == "size" ? 4096 : 1000000;
     const std::int64_t least = key == "size" ? 32 : 1;
     if (!value.is_number_integer() || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most) {
-      fail(where + ".shapes." + key,
+      fail(member_place(where, std::string("shapes.") + key),
            "expected a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     }
   }
@@ -108,21 +108,21 @@ void add_detector_content(Json& crowd) {
 void check_crowd(Json& crowd, const std::string& where, const fs::path& folder) {
   if (crowd.contains("as_drawn")) {
     check_keys(crowd, where, {"name", "as_drawn"});
-    if (crowd["as_drawn"] != true) fail(where + ".as_drawn", "expected true");
+    if (crowd["as_drawn"] != true) fail(member_place(where, "as_drawn"), "expected true");
     return;
   }
   if (crowd.contains("detectors") && crowd["detectors"].is_array()) {
     for (auto& detector : crowd["detectors"]) {
-      if (detector.is_object()) make_absolute(detector, "file", folder, where + ".detectors");
+      if (detector.is_object()) make_absolute(detector, "file", folder, member_place(where, "detectors"));
     }
   }
-  if (crowd.contains("networks")) make_weights_absolute(crowd["networks"], folder, where + ".networks");
+  if (crowd.contains("networks")) make_weights_absolute(crowd["networks"], folder, member_place(where, "networks"));
   Json spec = crowd;
   spec.erase("name");
   if (crowd.contains("trained_detectors")) {
     spec.erase("trained_detectors");
     for (const Json& d : entries(crowd, where, "trained_detectors", true)) {
-      const std::string at = where + ".trained_detectors." + d["name"].get<std::string>();
+      const std::string at = member_place(where, "trained_detectors.") + d["name"].get<std::string>();
       check_keys(d, at, {"name", "plugin", "set", "min_score"});
       check_sets(d, at);
       spec["detectors"].push_back({{"name", d["name"]}, {"file", "to be made"}});
@@ -135,7 +135,7 @@ void check_crowd(Json& crowd, const std::string& where, const fs::path& folder) 
 }
 
 std::vector<std::int64_t> seeds_of(const Json& grid, const std::string& source) {
-  const std::string where = source + ".seeds";
+  const std::string where = member_place(source, "seeds");
   if (!grid.contains("seeds")) return {1};
   std::vector<std::int64_t> out;
   if (!grid["seeds"].is_array() || grid["seeds"].empty()) fail(where, "expected a list of whole numbers");
@@ -178,23 +178,23 @@ Grid read_grid(const fs::path& file, const ResolvedConfig& resolved) {
   grid.name =
       json.contains("name") && json["name"].is_string() ? json["name"].get<std::string>() : file.stem().string();
   if (json.contains("times")) {
-    if (!json["times"].is_boolean()) fail(source + ".times", "expected true or false");
+    if (!json["times"].is_boolean()) fail(member_place(source, "times"), "expected true or false");
     grid.times = json["times"].get<bool>();
   }
   auto data = entries(json, source, "data", true), crowds = entries(json, source, "crowds", true),
        methods = entries(json, source, "methods", true), detectors = entries(json, source, "detectors", false);
-  for (Json& d : data) check_data(d, source + ".data." + d["name"].get<std::string>(), folder);
-  for (Json& c : crowds) check_crowd(c, source + ".crowds." + c["name"].get<std::string>(), folder);
+  for (Json& d : data) check_data(d, member_place(source, "data.") + d["name"].get<std::string>(), folder);
+  for (Json& c : crowds) check_crowd(c, member_place(source, "crowds.") + c["name"].get<std::string>(), folder);
   for (Json& m : methods) {
-    const std::string where = source + ".methods." + m["name"].get<std::string>();
+    const std::string where = member_place(source, "methods.") + m["name"].get<std::string>();
     check_keys(m, where, {"name", "method", "options"});
     if (!m.contains("method")) m["method"] = m["name"];
-    if (!m["method"].is_string()) fail(where + ".method", "expected the name of a method");
+    if (!m["method"].is_string()) fail(member_place(where, "method"), "expected the name of a method");
     if (!m.contains("options")) m["options"] = Json::object();
-    if (!m["options"].is_object()) fail(where + ".options", "expected an object");
+    if (!m["options"].is_object()) fail(member_place(where, "options"), "expected an object");
   }
   for (Json& d : detectors) {
-    const std::string where = source + ".detectors." + d["name"].get<std::string>();
+    const std::string where = member_place(source, "detectors.") + d["name"].get<std::string>();
     check_keys(d, where, {"name", "plugin", "config", "set"});
     check_sets(d, where);
     make_absolute(d, "config", folder, where);
@@ -206,11 +206,11 @@ Grid read_grid(const fs::path& file, const ResolvedConfig& resolved) {
     for (const Json& c : crowds) {
       const bool drawn = c.contains("as_drawn");
       if (c.contains("trained_detectors") && !d.contains("shapes")) {
-        fail(source + ".crowds." + c["name"].get<std::string>(),
+        fail(member_place(source, "crowds.") + c["name"].get<std::string>(),
              "trained_detectors are for shapes; for files, give results under \"detectors\"");
       }
       if (drawn ? d.contains("crowd") : d.contains("shapes") || d.contains("truth")) continue;
-      fail(source + ".data." + d["name"].get<std::string>(),
+      fail(member_place(source, "data.") + d["name"].get<std::string>(),
            "crowd '" + c["name"].get<std::string>() +
                (drawn ? "' is as drawn, but there is no \"crowd\", a file of annotators' labels"
                       : "' is simulated, but there is no \"truth\", a file of true boxes"));

@@ -129,9 +129,9 @@ std::unique_ptr<Learner> labels_method(const Cell& cell) {
   std::map<std::string, std::string> options;
   for (const auto& [key, value] : method["options"].items()) options[key] = value_text(value);
   try {
-    return make_learner(method["method"].get<std::string>(), options);
+    return make_learner(method["method"].get<std::string>(), options, "methods." + cell.method + ".options");
   } catch (const std::invalid_argument& e) {
-    throw UserError(ExitCode::config, "method " + cell.method + ": " + e.what());
+    throw UserError(ExitCode::config, e.what());
   }
 }
 

@@ -13,7 +13,7 @@ void set(Arguments& arguments, const std::string& key, const std::string& value)
   add(arguments, "--set", key + "=" + value);
 }
 
-/// NAME:key=value,... as `train --hook` takes it.
+/// NAME:KEY=VALUE,... as `train --hook` takes it.
 std::string hook_text(const Json& method) {
   std::string out = method["method"].get<std::string>();
   bool first = true;

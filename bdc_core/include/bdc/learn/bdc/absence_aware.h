@@ -174,7 +174,7 @@ enum class AbsenceAwareUpdate { partition, sources, shift, boxes, noise_shape, d
 struct AbsenceAwareOptions {
   int max_rounds = 50;
   /// Stop when a round raises the bound by less than this times (its size, at least 20,000, and 10,000 for each of the
-  /// first hundred sources, 100,000 for each further one).
+  /// first hundred sources, 100,000 for each further one, 1,000 for each box beyond 50,000).
   double tolerance = 1e-6;
   double min_existence = 1e-6;  ///< candidates below are left out of the targets
   int threads = 0;              ///< 0: all cores. The result has the same bits for any number.

@@ -48,6 +48,7 @@ CandidateModel::CandidateModel(const AbsenceAwareBeliefs& beliefs, const ImageIt
     : beliefs_(beliefs), image_(image), state_(state), tail_(beliefs.priors.tail) {
   log_all_miss_ = absence_aware::log_all_miss(beliefs, image);
   log_classes_ = std::log(static_cast<double>(beliefs.classes));
+  nearest_ = -2 * (tail_.tail + 1) * std::log(tail_.tail / 2);
   log_place_ = -std::log(image.width * image.height * kLogSizeRange * kLogSizeRange);
   const std::size_t J = beliefs.classes;
   std::size_t numbers = 0;
@@ -238,6 +239,13 @@ CandidateGain CandidateModel::joining(const Candidate& c, std::int32_t n) const 
   gain.real = own.real + own.place + item.weight * (gain.real - own.place);
   gain.real += std::log(std::max(expected_class(c, n, item.weight), 1e-300));
   return gain;
+}
+
+CandidateGain CandidateModel::most_joining(const Candidate& c, std::int32_t n) const {
+  const double weight = image_.items[static_cast<std::size_t>(n)].weight;
+  const ItemTerms& own = terms_[static_cast<std::size_t>(n)];
+  const double location = own.edges - 2 * c.log_scales + nearest_;
+  return {own.real + own.place + weight * (location - own.place), own.spurious + own.place};
 }
 
 CandidateGain CandidateModel::leaving(const Candidate& c, std::int32_t n) const {

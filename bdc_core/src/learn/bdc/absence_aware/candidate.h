@@ -39,6 +39,8 @@ class CandidateModel {
   /// candidate, and what the candidate would lose without its member n. c.class_probs must be filled.
   [[nodiscard]] CandidateGain joining(const Candidate& c, std::int32_t n) const;
   [[nodiscard]] CandidateGain leaving(const Candidate& c, std::int32_t n) const;
+  /// At least what joining() says, at once: as if the item lay where the object is and had its class.
+  [[nodiscard]] CandidateGain most_joining(const Candidate& c, std::int32_t n) const;
 
   /// Sum over the sources that saw the image of E ln(1 - recall).
   [[nodiscard]] double log_all_miss() const { return log_all_miss_; }
@@ -71,6 +73,7 @@ class CandidateModel {
   TailTerms tail_;
   double log_all_miss_ = 0, log_object_ = 0;
   double log_classes_ = 0;                ///< ln J
+  double nearest_ = 0;                    ///< the tails' part of the bound for an item whose four edges have no error
   double log_place_ = 0;                  ///< ln density of a place in the image, nominal size left out
   std::vector<ItemTerms> terms_;          ///< per item
   std::vector<const double*> log_class_;  ///< per item: expected log-likelihoods of its class, by classes of its set

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "bdc/base/parallel.h"
 #include "bdc/base/special_functions.h"
@@ -526,6 +527,58 @@ bool is_large(const ConfusionCells& counts, std::size_t classes) {
   return counts.count.size() + classes * classes > 200'000;
 }
 
+namespace {
+
+/// So many pairs of classes, or fewer, have their shares held dense.
+constexpr std::size_t kDensePairs = 65536;
+
+/// Sets E[ln pi] of one column's entries where the shares are held dense: of the classes given, ascending, among them
+/// all with a count. Returns the sum of counts times entries.
+class DenseColumn {
+ public:
+  double set(const Counts& counts, std::size_t c, double right, double wrong, const double* share,
+             Span<const std::int32_t> classes, const std::vector<double>& psi_sum, double* column) {
+    const ConfusionCells& cells = counts.cells;
+    const std::int32_t label = counts.columns.label[c];
+    weight_.resize(classes.size());
+    psi_.resize(classes.size());
+    std::size_t cell = cells.begin[c];
+    for (std::size_t n = 0; n < classes.size(); ++n) {
+      const std::int32_t j = classes[n];
+      const bool counted = cell < cells.begin[c + 1] && cells.true_class[cell] == j;
+      weight_[n] = (j == label ? right : wrong * share[j]) + (counted ? cells.count[cell] : 0.0);
+      cell += counted ? 1 : 0;
+    }
+    digammas(weight_.data(), classes.size(), psi_.data());
+    for (std::size_t n = 0; n < classes.size(); ++n) {
+      const auto j = static_cast<std::size_t>(classes[n]);
+      column[j] = psi_[n] - psi_sum[j];
+    }
+    double sum = 0;
+    for (cell = cells.begin[c]; cell < cells.begin[c + 1]; ++cell) {
+      sum += cells.count[cell] * column[cells.true_class[cell]];
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<double> weight_, psi_;
+};
+
+/// The shares, [given class * J + true class].
+std::vector<double> dense_shares(const WrongShares& own, std::size_t J) {
+  std::vector<double> out(J * J);
+  for (std::size_t l = 0; l < J; ++l) {
+    std::copy(own.floor.begin(), own.floor.end(), out.begin() + static_cast<std::ptrdiff_t>(l * J));
+    for (std::size_t n = own.begin[l]; n < own.begin[l + 1]; ++n) {
+      out[l * J + static_cast<std::size_t>(own.true_class[n])] = own.share[n];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 bool fit_confusion_priors(const ConfusionColumns& columns, const ConfusionCells& cells, AbsenceAwareBeliefs& beliefs,
                           bool scale, int threads) {
   if (beliefs.classes < 2) return false;
@@ -570,7 +623,11 @@ void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& 
   const Counts counts(columns, cells, shares);
   const WrongShares& own = shares.own;
   const LogDigamma& psi = log_digamma();
+  const std::vector<double> dense = J * J <= kDensePairs ? dense_shares(own, J) : std::vector<double>();
+  std::vector<std::int32_t> all_classes(dense.empty() ? 0 : J);
+  std::iota(all_classes.begin(), all_classes.end(), 0);
   parallel_chunks(S, source_chunk(S), threads, [&](std::size_t begin, std::size_t end, std::size_t) {
+    DenseColumn dense_column;
     std::vector<double> row(J), psi_sum(J), unseen(J), weight, expected;
     for (std::size_t k = begin; k < end; ++k) {
       SourceBelief& b = beliefs.source[k];
@@ -583,6 +640,19 @@ void set_confusion_posteriors(const ConfusionCells& cells, AbsenceAwareBeliefs& 
       }
       digammas(row.data(), J, psi_sum.data());
       const std::size_t first_column = columns.begin[k], last_column = columns.begin[k + 1];
+      for (std::size_t c = first_column; !dense.empty() && c < last_column; ++c) {
+        const auto l = static_cast<std::size_t>(columns.label[c]);
+        const Span<const std::int32_t> classes =
+            needed == nullptr ? Span<const std::int32_t>(all_classes)
+                              : Span<const std::int32_t>(needed->true_class.data() + needed->begin[c],
+                                                         needed->begin[c + 1] - needed->begin[c]);
+        divergence += dense_column.set(counts, c, right * shares.ease[l], wrong, dense.data() + l * J, classes, psi_sum,
+                                       columns.value.data() + c * J);
+      }
+      if (!dense.empty()) {
+        b.confusion_divergence = divergence;
+        continue;
+      }
       const bool many = needed == nullptr || needed->begin[last_column] - needed->begin[first_column] > 2 * J;
       for (std::size_t j = 0; many && j < J; ++j) unseen[j] = J > 1 ? psi(log_wrong + shares.log_floor[j]) : 0.0;
       for (std::size_t c = first_column; c < last_column; ++c) {

@@ -35,6 +35,8 @@ constexpr double kSmallBound = 2e4;
 /// Added for every source: strengths of a thousand annotators creep up for many rounds, a little each, and nothing that
 /// could be said of anybody, or of a target, moves. Where there are many, each of the further ones is known little.
 constexpr double kBoundPerSource = 1e4, kBoundPerFurtherSource = 1e5, kFewSources = 100;
+/// Added for every box of a large crowd beyond those that make it one: a thousandth of a nat for each is as little.
+constexpr double kBoundPerFurtherBox = 1e3;
 constexpr double kLeastPower = 0, kMostPower = 1.25, kLeastTail = 1.5, kMostTail = 200;
 constexpr double kFirstPowerStep = 0.25, kFirstTailStep = 0.7;
 
@@ -159,7 +161,8 @@ class Fit {
   [[nodiscard]] double scale_of(double bound) const {
     const double few = std::min(active_sources_, kFewSources);
     return std::max(kSmallBound, std::abs(bound)) + kBoundPerSource * few +
-           kBoundPerFurtherSource * (active_sources_ - few);
+           kBoundPerFurtherSource * (active_sources_ - few) +
+           (sampling_ ? 0.0 : kBoundPerFurtherBox * std::max(0.0, all_items_ - static_cast<double>(kManyBoxes)));
   }
 
   /// Partition, then sources and boxes in turns, then the shape of the noise. before: the bound before it, of no

@@ -135,6 +135,14 @@ class Partition {
     return bound_after(c, gain);
   }
 
+  /// At least what estimate(c, out, in) says, for a member `out` and an item `in`.
+  double most(const Candidate& c, std::int32_t out, std::int32_t in) {
+    if (c.members.size() == 1) return alone_bound(in);
+    constexpr double kLogTwo = 0.6931471805599453;
+    const CandidateGain less = leaving(out), more = model_.most_joining(c, in);
+    return std::max(c.real + less.real + more.real, c.spurious + less.spurious + more.spurious) + kLogTwo;
+  }
+
   Candidate alone(std::int32_t item, bool outputs = false) {
     Candidate result;
     result.members = {item};
@@ -235,7 +243,8 @@ bool Partition::move_item(std::int32_t n) {
       evicted = Candidate{};
       return;
     }
-    const bool try_swap = promising(estimate(state_.candidates[from], n, other) + gain_estimate);
+    const bool try_swap = promising(most(state_.candidates[from], n, other) + gain_estimate) &&
+                          promising(estimate(state_.candidates[from], n, other) + gain_estimate);
     // When n is alone, pushing the other out is the swap.
     const bool try_evict = !was_alone && promising(rest_estimate + gain_estimate + alone_bound(other));
     if (!try_swap && !try_evict) return;

@@ -1,4 +1,4 @@
-#include "engine/observers/pictures.h"
+#include "engine/observers/picture_writer.h"
 
 #include <torch/nn.h>
 

@@ -1,5 +1,5 @@
-#include "bdc/base/atomic_file.h"
 #include "engine/open_trained.h"
+#include "bdc/base/atomic_file.h"
 
 #include <torch/nn.h>
 
