@@ -224,13 +224,13 @@ TEST_P(SyncStep, IsThatOfOneProcessWhereARankHasNoImages) {
 }
 
 // Samples take everything, as they are drawn at random otherwise.
-Example minimal() {
+Example minimal_example() {
   return {"minimal", {{"width", 4}}};
 }
-Example yolov7() {
+Example yolov7_example() {
   return {"yolov7", {{"variant", "tiny"}, {"width", 0.25}}};
 }
-Example frcnn(const std::string& norm) {
+Example frcnn_example(const std::string& norm) {
   return {"frcnn",
           {{"norm", norm},
            {"backbone", "resnet18"},
@@ -246,7 +246,7 @@ Example frcnn(const std::string& norm) {
            {"rpn_positive_share", 1.0},
            {"roi_positive_share", 1.0}}};
 }
-Example eva() {
+Example eva_example() {
   return {"eva",
           {{"size", "ti"},
            {"embed_dim", 32},
@@ -267,10 +267,13 @@ std::string name_of(const testing::TestParamInfo<Example>& given) {
   return given.param.plugin;
 }
 
-INSTANTIATE_TEST_SUITE_P(Detectors, SharedStep, testing::Values(minimal(), yolov7(), frcnn("frozen"), eva()), name_of);
+INSTANTIATE_TEST_SUITE_P(Detectors, SharedStep,
+                         testing::Values(minimal_example(), yolov7_example(), frcnn_example("frozen"), eva_example()),
+                         name_of);
 // yolov7's loss is in single precision whatever its weights are.
-INSTANTIATE_TEST_SUITE_P(Detectors, DoubleStep, testing::Values(minimal(), frcnn("frozen"), eva()), name_of);
-INSTANTIATE_TEST_SUITE_P(Detectors, SyncStep, testing::Values(minimal(), frcnn("batch")), name_of);
+INSTANTIATE_TEST_SUITE_P(Detectors, DoubleStep,
+                         testing::Values(minimal_example(), frcnn_example("frozen"), eva_example()), name_of);
+INSTANTIATE_TEST_SUITE_P(Detectors, SyncStep, testing::Values(minimal_example(), frcnn_example("batch")), name_of);
 
 TEST(SharedBatch, ALossThatAsksForMoreCountsOnOneRankIsStopped) {
   std::vector<std::string> errors(2);
