@@ -262,6 +262,9 @@ json parse_root(std::istream& in, const std::string& source, std::vector<RawAnno
   }
   try {
     return json::parse(in, take);
+  } catch (const json::out_of_range& error) {  // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
+    const std::string what = error.what();
+    throw DataError(source + ": " + what.substr(std::min(what.size(), what.find("] ") + 2)));
   } catch (const json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     const std::string what = error.what();
