@@ -63,7 +63,7 @@ std::shared_ptr<ReadOptions> add_label_options(Command& verb, const char* format
               if (name == row.name) options->annotator_from = row.from;
             }
           },
-          "where annotators' names come from: assignee, file, folder or key; default: worked out from the files")
+          "where names come from: assignee, file, folder or key; default: found")
       .type_name("WHAT")
       .one_of([] {
         std::vector<std::string> names;
