@@ -1,6 +1,9 @@
 // The report's picture of how far the consensus's probabilities can be believed.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <nlohmann/json.hpp>
+
 #include "support/run_program.h"
 
 namespace {
@@ -58,10 +61,33 @@ TEST_F(Reliability, StandsInTheReportWhereThereIsTruthAndAMethodThatSaysProbabil
   ASSERT_NE(at, std::string::npos);
   const std::string section = page.substr(at, page.find("</section>", at) - at);
   EXPECT_NE(section.find("<svg"), std::string::npos);
-  for (const char* text : {"an object is there", "and the box in place", "its class", "off by, %"}) {
+  for (const char* text : {"an object is there", "and the box in place", "its class", "off by, %", "90 % interval"}) {
     EXPECT_NE(section.find(text), std::string::npos) << text;
   }
   EXPECT_NE(page.find("href=\"#reliability\""), std::string::npos);
+}
+
+TEST_F(Reliability, OfAConsensusIsSaidWithIntervals) {
+  const std::vector<std::string> words{"aggregate", "crowd.json", "--truth", "truth.json"};
+  const auto text = run_host(words, folder.path());
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("calibration error, 90 % interval in brackets: classes "), std::string::npos) << text.out;
+  std::vector<std::string> as_json = words;
+  as_json.insert(as_json.end(), {"--json", "--quiet"});
+  const auto outcome = run_host(as_json, folder.path());
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto summary = nlohmann::json::parse(outcome.out);
+  for (const std::string what : {"class", "existence", "located"}) {
+    const double error = summary.at(what + "_calibration_error");
+    const auto& interval = summary.at(what + "_calibration_error_interval");
+    ASSERT_EQ(interval.size(), 2U);
+    EXPECT_LE(0, interval[0].get<double>()) << what;
+    EXPECT_LE(interval[0].get<double>(), interval[1].get<double>()) << what;
+    EXPECT_LT(std::abs(0.5 * (interval[0].get<double>() + interval[1].get<double>()) - error), 0.1) << what;
+  }
+  // One image of ten holds an invention of all three: with other images of the kind it would be more or fewer.
+  const auto& existence = summary.at("existence_calibration_error_interval");
+  EXPECT_GT(existence[1].get<double>() - existence[0].get<double>(), 0.02);
 }
 
 TEST_F(Reliability, IsLeftOutWithoutTruth) {
