@@ -18,7 +18,7 @@ TEST_P(FrcnnDoctor, PassesEveryCheck) {
                                  "-o", "head_channels=64", "-o", "norm=" + GetParam()},
                                 folder.path());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
-  EXPECT_NE(outcome.out.find("15 of 15 checks passed"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("16 of 16 checks passed"), std::string::npos) << outcome.out;
 }
 
 INSTANTIATE_TEST_SUITE_P(Norms, FrcnnDoctor, ::testing::Values("frozen", "batch", "group"),

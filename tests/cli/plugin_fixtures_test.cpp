@@ -112,7 +112,7 @@ TEST(Doctor, PassesTheExampleDetector) {
   const TemporaryFolder folder;
   const auto outcome = run_host({"plugins", "doctor", "minimal"}, folder.path());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
-  EXPECT_NE(outcome.out.find("15 of 15 checks passed"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("16 of 16 checks passed"), std::string::npos) << outcome.out;
 }
 
 TEST(Doctor, FindsADetectorThatIgnoresWeights) {
@@ -122,6 +122,23 @@ TEST(Doctor, FindsADetectorThatIgnoresWeights) {
 TEST(Doctor, PassesADetectorWhoseBoxLossIsAnAbsoluteDistance) {
   const auto report = examine("l1_boxes", 0);
   EXPECT_EQ(reason_of(report, "weight 0"), "pass: ") << report.dump(2);
+}
+
+TEST(Doctor, FindsADetectorThatDoesNotDivideByTheCountsOfAllRanks) {
+  expect_only("wrong_counts", "ranks", "some sum is not divided by SharedCounts::divisor");
+}
+
+TEST(Doctor, TellsOfADetectorThatDividesByItsOwnCountsAndDoesNotKnowOfRanks) {
+  const auto report = examine("own_counts", 0);
+  EXPECT_EQ(report["healthy"], true);
+  EXPECT_NE(reason_of(report, "ranks").find("note: in several processes, what is learnt from a batch differs by "),
+            std::string::npos)
+      << report.dump(2);
+  const TemporaryFolder folder;
+  const auto words = run_host({"plugins", "doctor", fixture("own_counts")}, folder.path());
+  EXPECT_NE(words.out.find("derive from SharesBatches and divide by its counts"), std::string::npos) << words.out;
+  // What is divided by images alone needs no counts.
+  EXPECT_EQ(reason_of(examine("counts_images", 0), "ranks"), "pass: ");
 }
 
 TEST(Doctor, FindsADetectorThatIsNotDeterministic) {

@@ -95,6 +95,7 @@ std::string JsonReader::path() const {
   for (const Frame& frame : frames_) {
     if (!frame.started) break;
     if (frame.is_object) {
+      if (frame.key.empty()) continue;  // the file ends in the name
       if (!text.empty()) text += '.';
       text += shorten(frame.key, 60);
     } else {

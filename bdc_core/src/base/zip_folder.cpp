@@ -34,7 +34,10 @@ ZipFolder::ZipFolder(std::string path) : path_(std::move(path)), archive_(std::m
     zip_error_init_with_code(&error, code);
     const std::string why = zip_error_strerror(&error);
     zip_error_fini(&error);
-    throw DataError(path_ + ": cannot be read as a zip file: " + why);
+    throw DataError(path_ + ": cannot be read as a zip file" +
+                    (code == ZIP_ER_NOZIP ? ", although it begins as one; it may have been cut off, as by a broken "
+                                            "download. Fetch or pack it again"
+                                          : ": " + why));
   }
   const zip_int64_t entries = zip_get_num_entries(archive_->handle, 0);
   if (entries < 0 || static_cast<std::uint64_t>(entries) > max_entries) {
@@ -66,6 +69,8 @@ void ZipFolder::add(std::uint64_t number) {
     throw DataError(path_ + ": the entry " + in_quotes(name) + " of this zip file " + why);
   };
   std::replace(name.begin(), name.end(), '\\', '/');
+  if (name == "./") return;
+  while (name.rfind("./", 0) == 0) name.erase(0, 2);  // as some programs name what is in the folder they pack
   const bool is_a_folder = !name.empty() && name.back() == '/';
   while (!name.empty() && name.back() == '/') name.pop_back();
   if (name.empty() || name.front() == '/' || (name.size() > 1 && name[1] == ':')) refuse("is not inside the archive");

@@ -122,7 +122,14 @@ SourceNames names_of_parts(const std::vector<std::string>& paths, const Parts& p
   if (from == AnnotatorFrom::file || paths.size() == 1) return {decoded(last), {}};
   if (different == last.size()) {
     // train.json and valid.json, or the folders train and valid: parts of one data set.
-    return are_splits(last) ? by_folder(paths, parts, false) : SourceNames{decoded(last), {}};
+    if (are_splits(last)) return by_folder(paths, parts, false);
+    if (const std::vector<std::string> splits = splits_among(last); !splits.empty()) {
+      throw DataError(printable(paths.front()) + " and " + std::to_string(paths.size() - 1) +
+                      " more: " + some_names(splits) +
+                      " seem to be splits of one data set, and the other files are none of it, so it cannot be known "
+                      "who drew; name the files to read, or say --annotator-from file if each is an annotator's");
+    }
+    return SourceNames{decoded(last), {}};
   }
   if (different > 1)
     refuse(paths, "some of the files have the same name and some have not, so it cannot be known who drew");

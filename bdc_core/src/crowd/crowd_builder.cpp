@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/composed.h"
 #include "bdc/base/json_stream.h"
 #include "bdc/base/text.h"
 #include "crowd/box_limits.h"
@@ -61,6 +62,12 @@ const char* expectation(ProblemKind kind) {
   }
 }
 
+/// Names are the same however Unicode writes their accents.
+bool same_name(std::string_view a, std::string_view b) {
+  return a == b ||
+         ((may_be_decomposed(a) || may_be_decomposed(b)) && composed(std::string(a)) == composed(std::string(b)));
+}
+
 }  // namespace
 
 std::string ReadReport::text(const RecordPlace& place) const {
@@ -105,6 +112,17 @@ void CrowdBuilder::set_annotators(std::size_t first, const std::function<std::in
   for (std::size_t n = first; n < annotations_.size(); ++n) {
     if (annotations_[n].annotator < 0) annotations_[n].annotator = who(annotations_[n].image);
   }
+}
+
+void CrowdBuilder::leave_out_anonymous() {
+  std::size_t kept = 0;
+  for (std::size_t n = 0; n < annotations_.size(); ++n) {
+    if (annotations_[n].annotator < 0) continue;
+    if (keep_places_) report_.annotation_place[kept] = report_.annotation_place[n];
+    annotations_[kept++] = annotations_[n];
+  }
+  annotations_.resize(kept);
+  if (keep_places_) report_.annotation_place.resize(kept);
 }
 
 RecordPlace CrowdBuilder::place(std::size_t line, const char* list, std::size_t index) const {
@@ -153,7 +171,7 @@ void CrowdBuilder::define_image(const RecordId& id, std::string_view file, std::
       images_.records[static_cast<std::size_t>(images_.mentions[static_cast<std::size_t>(number)].record)];
   if (is_new || record.file.empty()) {
     record.file = file;
-  } else if (!file.empty() && record.file != file) {
+  } else if (!file.empty() && !same_name(record.file, file)) {
     problems_.report(ProblemKind::conflicting_records, [&] {
       return text(where) + ": image " + id.shown() + " is the file " + in_quotes(file) + " here and " +
              in_quotes(record.file) + " before; the same id must mean the same image in all files";
@@ -211,7 +229,7 @@ void CrowdBuilder::define_class(const RecordId& id, std::string_view name, const
       classes_.records[static_cast<std::size_t>(classes_.mentions[static_cast<std::size_t>(number)].record)];
   if (is_new) {
     record.name = name;
-  } else if (record.name != name) {
+  } else if (!same_name(record.name, name)) {
     problems_.report(ProblemKind::conflicting_records, [&] {
       return text(where) + ": class " + id.shown() + " is named " + in_quotes(name) + " here and " +
              in_quotes(record.name) + " before; the same id must mean the same class in all files";
@@ -226,7 +244,7 @@ void CrowdBuilder::define_annotator(const RecordId& id, std::string_view name, c
   AnnotatorRecord& record = annotators_.records[static_cast<std::size_t>(index)];
   if (record.name.empty()) {
     record.name = name;
-  } else if (!name.empty() && record.name != name) {
+  } else if (!name.empty() && !same_name(record.name, name)) {
     problems_.report(ProblemKind::conflicting_records, [&] {
       return text(where) + ": annotator " + id.shown() + " is named " + in_quotes(name) + " here and " +
              in_quotes(record.name) + " before; the same id must mean the same person in all files";
@@ -260,7 +278,7 @@ std::int32_t CrowdBuilder::named_class(const RecordId& id, std::string_view name
   const std::int32_t number = mention_class(id, name, where);
   const Mention& mention = classes_.mentions[static_cast<std::size_t>(number)];
   const ClassRecord& record = classes_.records[static_cast<std::size_t>(mention.record)];
-  if (record.name != name) {
+  if (!same_name(record.name, name)) {
     problems_.report(ProblemKind::conflicting_records, [&] {
       return text(where) + ": class " + id.shown() + " is named " + in_quotes(name) + " here and " +
              in_quotes(record.name) + " before";
@@ -501,6 +519,7 @@ void CrowdBuilder::check_repeated_assignments() {
 }
 
 CrowdData CrowdBuilder::finish(ReadReport* report) {
+  leave_out_anonymous();
   if (images_.tied) tie(images_);
   if (classes_.tied) tie(classes_);
   const auto place_of = [](const std::vector<RecordPlace>& places, std::size_t n) {

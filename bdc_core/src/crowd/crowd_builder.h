@@ -80,7 +80,8 @@ class CrowdBuilder {
   void for_images_of_this_file(const std::function<void(std::int32_t)>& use) const;
   /// Several records of one file are the same image when their annotators differ: finish() ties them by name.
   void image_is_annotators(std::int32_t image, std::int32_t annotator);
-  /// The number of boxes so far, and a way to say who drew those from `first` on for which it is not known (-1).
+  /// The number of boxes so far, and a way to say who drew those from `first` on for which it is not known (-1). Those
+  /// that nobody drew when all is read are left out: `who` threw, and the error was reported.
   [[nodiscard]] std::size_t boxes() const { return annotations_.size(); }
   void set_annotators(std::size_t first, const std::function<std::int32_t(std::int32_t image)>& who);
   /// Lets a reader change image records at the end (ids, sizes).
@@ -134,6 +135,8 @@ class CrowdBuilder {
   void tie(List<Record>& list);
   /// Who saw all the images of each source; -1: several people, or nobody is known.
   [[nodiscard]] std::map<std::uint32_t, std::int32_t> annotators_of_sources() const;
+  /// Leaves out the boxes for which it was never known who drew them.
+  void leave_out_anonymous();
   /// Reports assignments that stand there twice; their images and annotators are resolved.
   void check_repeated_assignments();
   template <class Record>

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <fstream>
 #include <istream>
 #include <map>
@@ -41,11 +42,11 @@ class DataYamlReader {
       }
     }
     if (const auto at = members.find("path"); at != members.end() && !at->second.IsNull()) {
-      out.path = text_of(at->second, "a folder after \"path:\"");
+      out.path = place_of(at->second, "a folder after \"path:\"");
     }
     read_splits(members, out);
     if (const auto at = members.find("image_dir"); at != members.end() && !at->second.IsNull()) {
-      out.image_dir = text_of(at->second, "a folder after \"image_dir:\"");
+      out.image_dir = place_of(at->second, "a folder after \"image_dir:\"");
     }
     if (const auto at = members.find("n_annotator"); at != members.end() && !at->second.IsNull()) {
       out.num_annotators = parse_integer(text_of(at->second, "a number after \"n_annotator:\""));
@@ -85,21 +86,32 @@ class DataYamlReader {
     return node.Scalar();
   }
 
+  /// A place, with / between folders, as Windows writes them or not.
+  [[nodiscard]] std::string place_of(const YAML::Node& node, const std::string& expected) const {
+    std::string place = text_of(node, expected);
+    std::replace(place.begin(), place.end(), '\\', '/');
+    return place;
+  }
+
   void read_splits(const std::map<std::string, YAML::Node>& members, DataYaml& out) const {
     for (const char* split : {"train", "val", "test"}) {
       auto at = members.find(split);
-      if (std::string_view(split) == "val" && at == members.end()) at = members.find("valid");
+      if (std::string_view(split) == "val") {
+        for (const char* other : {"valid", "validation"}) {
+          if (at == members.end()) at = members.find(other);
+        }
+      }
       if (at == members.end() || at->second.IsNull()) continue;
       const YAML::Node& node = at->second;
       DataYaml::Split found{split, {}, line_of(node.Mark())};
       const std::string expected = "a folder, a list file or a list of them after \"" + at->first + ":\"";
       if (node.IsSequence()) {
-        for (const YAML::Node& place : node) found.places.push_back(text_of(place, expected));
+        for (const YAML::Node& place : node) found.places.push_back(place_of(place, expected));
         if (found.places.empty()) continue;
       } else if (node.IsScalar() && node.Scalar().empty()) {
         continue;
       } else {
-        found.places.push_back(text_of(node, expected));
+        found.places.push_back(place_of(node, expected));
       }
       out.splits.push_back(std::move(found));
     }

@@ -283,7 +283,21 @@ void require_distinct_class_names(const CrowdData& data, const char* format) {
   }
 }
 
+namespace {
+
+/// File systems hold names of at most 255 bytes.
+void require_short_name(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  if (name.size() <= 255) return;
+  throw DataError("the name " + in_quotes(shorten(name, 60)) + " is of " + std::to_string(name.size()) +
+                  " bytes, and a file's or folder's has at most 255; give the image or annotator a shorter one, or "
+                  "write a format of one file");
+}
+
+}  // namespace
+
 void make_folder(const std::string& path) {
+  require_short_name(path);
   std::error_code error;
   if (std::filesystem::create_directory(path, error)) return;
   if (error) throw std::system_error(error, path + ": cannot be created");
@@ -292,6 +306,7 @@ void make_folder(const std::string& path) {
 }
 
 void write_text_file(const std::string& path, const std::string& text) {
+  require_short_name(path);
   errno = 0;
   std::ofstream out(path, std::ios::binary);
   out.write(text.data(), static_cast<std::streamsize>(text.size()));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,8 @@ struct ReadContext {
   [[nodiscard]] Box upright(const Box& box, double degrees, const RecordPlace& place) {
     return upright(box, (box.x1 + box.x2) / 2, (box.y1 + box.y2) / 2, degrees, place);
   }
+  /// Files of the data that were read, or left out on purpose, which was said.
+  std::unordered_set<std::string> accounted;
   std::size_t shapes_taken = 0, shapes_left = 0;
   /// Counts what is no box and no shape either ("label of a whole image") and is left out.
   void leave_out(const std::string& one, const std::string& many) {
@@ -103,6 +106,12 @@ struct ReadContext {
   std::optional<std::vector<std::string>> source_annotators_;
 };
 
+/// The reading options that say something to a format; the others are refused.
+struct OptionsTaken {
+  bool columns = false, class_names = false, one_based = false, annotator_key = false;
+  bool assignee = false, from_key = false;  ///< values of annotator_from
+};
+
 /// One format of crowd data. A new format is a file in formats/ and a line of the table in formats.cpp.
 struct CrowdFormat {
   const char* name;
@@ -119,7 +128,7 @@ struct CrowdFormat {
   void (*write)(const CrowdData& data, const std::string& path, WriteReport& report);
   /// Every file numbers its images, or its classes, on its own: those of several files are tied by name.
   bool own_image_ids = false, own_class_ids = false;
-  bool takes_columns = false;  ///< options.columns says something to it
+  OptionsTaken takes = {};
 };
 
 /// All formats; detection asks in this order.

@@ -19,8 +19,10 @@
 #include "crowd/foreign_formats.h"
 #include "crowd/format.h"
 #include "crowd/label_places.h"
+#include "crowd/reading_checks.h"
 #include "crowd/rotated_box.h"
 #include "crowd/splits.h"
+#include "crowd/unread_files.h"
 
 // The table of formats. A new one is a file in formats/ that defines `CrowdFormat <name>_format()`, and one line here.
 // Detection asks in this order.
@@ -148,6 +150,7 @@ void guarded(ReadContext& context, const std::function<void()>& body) {
 void read_one_file(const std::string& path, ReadContext& context,
                    void (*parse)(std::istream& in, const std::string& name, ReadContext& context)) {
   if (context.only_lists) return;
+  context.accounted.insert(path);
   guarded(context, [&] {
     std::ifstream in = open_input(path);
     parse(in, path, context);
@@ -176,6 +179,7 @@ void read_each_of(const std::string& path, ReadContext& context,
         splits.front() = context.path_splits[n];
       }
       for (std::size_t i = 0; i < files.size(); ++i) {
+        context.accounted.insert(files[i]);
         context.sources.push_back(std::move(files[i]));
         context.source_splits.push_back(std::move(splits[i]));
       }
@@ -272,7 +276,8 @@ void require_nothing_else(const std::string& path, const CrowdFormat& format) {
   std::size_t looked = 0;
   for (const std::string& file : files_below(path, {".json"})) {
     if (++looked > 20 || found.size() > 1) break;
-    if (const CrowdFormat* other = detected_crowd_format(file); other != nullptr && other != &format) {
+    if (const CrowdFormat* other = detected_crowd_format(file);
+        other != nullptr && other != &format && !is_own_consensus(file)) {
       found.push_back(std::string(other->name) + " (" + printable(file) + ")");
     }
   }
@@ -313,6 +318,12 @@ std::string hint_for_folder(const std::string& path, const ReadOptions& options,
   return {};
 }
 
+/// Whether a file is called like a table.
+bool is_table(const std::string& path) {
+  const std::string name = lower_case(path);
+  return ends_with(name, ".csv") || ends_with(name, ".tsv") || ends_with(name, ".txt");
+}
+
 /// known_format: what was detected of the path before; null when nothing was, or nobody looked.
 const CrowdFormat& detect(const std::string& path, const ReadOptions& options, const CrowdFormat* known_format) {
   std::string known;
@@ -324,7 +335,7 @@ const CrowdFormat& detect(const std::string& path, const ReadOptions& options, c
   }
   if (!options.columns.empty()) {  // said by naming its columns
     const CrowdFormat* format = detected_crowd_format(path);
-    return format != nullptr && format->takes_columns ? *format : crowd_format("csv");
+    return format != nullptr && (format->takes.columns || !is_table(path)) ? *format : crowd_format("csv");
   }
   if (const CrowdFormat* format = known_format != nullptr ? known_format : detected_crowd_format(path)) {
     require_nothing_else(path, *format);
@@ -499,6 +510,8 @@ CrowdData finish_reading(const CrowdFormat& format, ReadContext& context, ReadRe
   tell_folder_names(context, data);
   tell_what_is_left_out(context, data);
   tell_doubtful_annotators(context, data);
+  tell_doubtful_names(context, data);
+  require_named_annotator(context, data);
   require_pixels(context, data);
   return data;
 }
@@ -513,29 +526,40 @@ std::string detected_format(const std::string& path) {
 CrowdData read_crowd(const std::vector<std::string>& given, const ReadOptions& options, ReadReport* report) {
   if (given.empty()) throw DataError("expected at least one file or folder to read, found none");
   for (const std::string& path : given) require_exists(path);
-  std::vector<std::string> paths, path_splits;
+  std::vector<std::string> paths, path_splits, left_out;
   const CrowdFormat* first_format = nullptr;
   for (const std::string& path : given) {
-    const LabelPlaces places = label_places(path, options);
+    LabelPlaces places = label_places(path, options);
+    leave_out_own_consensus(path, given.size() == 1, places, options);
     if (paths.empty()) first_format = places.whole;
     paths.insert(paths.end(), places.paths.begin(), places.paths.end());
     path_splits.insert(path_splits.end(), places.splits.begin(), places.splits.end());
+    left_out.insert(left_out.end(), places.left_out.begin(), places.left_out.end());
   }
   const CrowdFormat& format =
       options.format.empty() ? detect(paths.front(), options, first_format) : crowd_format(options.format);
   if (options.format.empty() && paths.size() > 1) require_one_format(paths, format);
+  require_used_options(format, options, paths.front());
   ProblemLog strict(ProblemLog::Mode::strict);
   ProblemLog& problems = options.problems != nullptr ? *options.problems : strict;
   CrowdBuilder builder(options.role, problems, report != nullptr);
   ReadContext context = make_context(options, builder);
   context.paths = context.sources = paths;
   context.path_splits = context.source_splits = path_splits;
+  context.accounted.insert(paths.begin(), paths.end());
+  context.accounted.insert(left_out.begin(), left_out.end());
   context.saw_splits(given.front(), path_splits);
   if (paths.size() > 1) builder.files_have_own_ids(format.own_image_ids, format.own_class_ids);
   for (std::size_t n = 0; n < paths.size(); ++n) {
     context.path = n;
     if (!context.sources_are_files) context.source = n;
     if (context.sources_are_files || context.wants_split(path_splits[n])) format.read(paths[n], context);
+  }
+  std::vector<std::string> places = given;
+  for (const std::string& path : paths) places.push_back(up_to_zip(path));  // of zip files in a folder
+  std::set<std::string> told;
+  for (const std::string& place : places) {
+    if (is_folder(place) && told.insert(place).second) tell_unread_files(place, format, context);
   }
   if (!options.split.empty() && !context.split_used) {
     throw DataError(

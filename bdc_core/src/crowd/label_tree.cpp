@@ -1,14 +1,19 @@
 #include "crowd/label_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <optional>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/files.h"
 #include "bdc/base/error.h"
 #include "bdc/base/text.h"
+#include "crowd/annotator_names.h"
 #include "crowd/folder_dataset.h"
 #include "crowd/name_ties.h"
 #include "crowd/splits.h"
@@ -22,6 +27,7 @@ namespace fs = std::filesystem;
 struct Found {
   std::string path, stem;
   std::vector<std::string> folders;
+  std::vector<std::size_t> telling;  ///< the places in `folders` of those that say more than "labels" or "train"
 };
 
 /// A folder of this name holds labels and is not named after who drew them.
@@ -31,11 +37,16 @@ bool is_structure(const std::string& folder) {
 
 std::vector<Found> found_below(const std::string& folder, const std::vector<std::string>& files) {
   std::vector<Found> out;
+  std::unordered_map<std::string, bool> structure;
   for (const std::string& file : files) {
-    Found found{file, file_stem(file), {}};
+    Found found{file, file_stem(file), {}, {}};
     const fs::path below = fs::path(file).lexically_relative(folder).parent_path();
     for (const fs::path& part : below) {
-      if (part != ".") found.folders.push_back(part.string());
+      if (part == ".") continue;
+      const auto [known, is_new] = structure.try_emplace(part.string(), false);
+      if (is_new) known->second = is_structure(known->first);
+      if (!known->second) found.telling.push_back(found.folders.size());
+      found.folders.push_back(known->first);
     }
     out.push_back(std::move(found));
   }
@@ -64,26 +75,70 @@ bool names_repeat(const std::vector<Found>& files) {
   return std::any_of(files.begin(), files.end(), [&](const Found& file) { return !seen.insert(file.stem).second; });
 }
 
+/// One of the telling folders of every file: how its siblings share pictures.
+struct Level {
+  std::set<std::string> names;
+  std::vector<std::pair<const Found*, const Found*>> shared;  ///< files of one name below siblings, a few of them
+  bool in_all = true;                                         ///< every file has a folder there
+  bool top = true;                                            ///< it is the first folder of every file
+};
+
+constexpr std::size_t max_shared = 20, max_depth = 16;
+
+Level level_of(const std::vector<Found>& files, std::size_t depth) {
+  Level out;
+  std::map<std::string, const Found*> first;
+  for (const Found& file : files) {
+    if (file.telling.size() <= depth) {
+      out.in_all = false;
+      continue;
+    }
+    const std::size_t at = file.telling[depth];
+    out.names.insert(file.folders[at]);
+    out.top = out.top && (at == depth);
+    std::string rest;  // where the file stands but for this folder
+    for (std::size_t n = 0; n < file.folders.size(); ++n) {
+      if (n == at || !means_labels(file.folders[n])) rest += (n == at ? std::string() : file.folders[n]) + '/';
+    }
+    const std::string before = before_roboflow(file.stem);
+    const auto [other, is_new] = first.try_emplace(rest + (before.empty() ? file.stem : before), &file);
+    if (is_new || out.shared.size() == max_shared) continue;
+    if (other->second->folders[other->second->telling[depth]] != file.folders[at]) {
+      out.shared.emplace_back(other->second, &file);
+    }
+  }
+  return out;
+}
+
+/// Whether two files hold the same, as far as their first bytes tell.
+bool look_equal(const std::string& a, const std::string& b) {
+  std::array<std::string, 2> start;
+  std::array<std::ifstream, 2> in = {open_input(a), open_input(b)};
+  for (std::size_t n = 0; n < 2; ++n) {
+    start[n].resize(std::size_t{1} << 16);
+    in[n].read(start[n].data(), static_cast<std::streamsize>(start[n].size()));
+    start[n].resize(static_cast<std::size_t>(in[n].gcount()));
+  }
+  return start[0] == start[1];
+}
+
 class LabelTree {
  public:
   LabelTree(const std::string& folder, ReadContext& context) : folder_(folder), context_(context) {}
 
   std::vector<AnnotatorFiles> divide(std::vector<Found> files) {
     std::map<std::string, std::vector<Found>> by;  // in the order of the names
-    const bool by_folder = has_annotators(files);
+    const std::optional<std::size_t> depth = depth_of_annotators(files);
     for (Found& file : files) {
       std::string annotator;
-      if (by_folder) {
-        while (!file.folders.empty() && is_structure(file.folders.front()) && below_labels_) {
-          file.folders.erase(file.folders.begin());
-        }
-        if (!file.folders.empty()) {
-          annotator = file.folders.front();
-          file.folders.erase(file.folders.begin());
-        }
+      if (depth && file.telling.size() > *depth) {
+        const std::size_t at = file.telling[*depth];
+        annotator = file.folders[at];
+        file.folders.erase(file.folders.begin() + static_cast<std::ptrdiff_t>(at));
       }
       by[annotator].push_back(std::move(file));
     }
+    if (depth) leave_out_wrapper(by, *depth);
     keep_split(by);
     if (context_.only_lists) return {};
     const bool need_folders =
@@ -104,57 +159,120 @@ class LabelTree {
   }
 
  private:
-  /// Whether folders name annotators; else all is by one.
-  bool has_annotators(const std::vector<Found>& files) {
-    std::set<std::string> top;
-    for (const Found& file : files) {
-      if (file.folders.empty()) return false;
-      top.insert(file.folders.front());
+  /// Which of the telling folders is the annotator's; nothing: all is by one.
+  std::optional<std::size_t> depth_of_annotators(const std::vector<Found>& files) {
+    if (files.empty() || !context_.options.annotator.empty()) return std::nullopt;
+    std::size_t deepest = 0;
+    for (const Found& file : files) deepest = std::max(deepest, file.telling.size());
+    std::vector<Level> levels;
+    for (std::size_t depth = 0; depth < std::min(deepest, max_depth); ++depth) levels.push_back(level_of(files, depth));
+    if (levels.empty()) {
+      tell_splits(files);
+      return std::nullopt;
     }
-    const bool structure = std::all_of(top.begin(), top.end(), is_structure);
-    if (!structure) return true;
-    if (std::all_of(top.begin(), top.end(), [](const std::string& name) { return !split_of(name).empty(); })) {
-      context_.note(printable(folder_) + ": " + join({top.begin(), top.end()}) +
-                    (top.size() > 1 ? " are splits" : " is a split") + " of one data set, not annotators");
-      return false;
+    const bool asked = context_.options.annotator_from == AnnotatorFrom::folder;
+    for (std::size_t depth = 0; depth < levels.size(); ++depth) {
+      const Level& level = levels[depth];
+      if (level.names.size() < 2) continue;
+      if (asked) return depth;
+      if (level.shared.empty()) continue;
+      if (!level.in_all) refuse_loose(files, level, depth);
+      if (depth > 0 || !level.top) {
+        if (are_of_images(level)) continue;
+        context_.note(printable(folder_) + ": the folders " + some_names({level.names.begin(), level.names.end()}) +
+                      " label the same pictures, so they are annotators");
+      }
+      for (std::size_t below = depth + 1; below < levels.size(); ++below) {
+        if (levels[below].shared.empty()) continue;
+        context_.note(printable(folder_) + ": the folders " + some_names({level.names.begin(), level.names.end()}) +
+                      " are taken for annotators, and those in them (" +
+                      some_names({levels[below].names.begin(), levels[below].names.end()}) +
+                      ") for parts of the pictures' names");
+        break;
+      }
+      return depth;
     }
-    return has_annotators_below_labels(files);
+    const Level& top = levels.front();
+    if (top.in_all && top.top) return 0;
+    tell_splits(files);
+    tell_loose(files, top);
+    return std::nullopt;
   }
 
-  /// labels/ann/1.txt, labels/bob/1.txt: annotators, or folders of images? The pictures tell.
-  bool has_annotators_below_labels(const std::vector<Found>& files) {
-    std::set<std::string> next;
-    std::vector<Found> inner;
-    for (const Found& file : files) {
-      const auto first = std::find_if_not(file.folders.begin(), file.folders.end(), is_structure);
-      if (first == file.folders.end()) continue;
-      next.insert(*first);
-      inner.push_back(file);
+  /// Folders that share no picture are the splits of one data set where they are called so.
+  void tell_splits(const std::vector<Found>& files) {
+    std::set<std::string> top;
+    for (const Found& file : files) top.insert(file.folders.empty() ? std::string() : file.folders.front());
+    if (!std::all_of(top.begin(), top.end(), [](const std::string& name) { return !split_of(name).empty(); })) return;
+    context_.note(printable(folder_) + ": " + join({top.begin(), top.end()}) +
+                  (top.size() > 1 ? " are splits" : " is a split") + " of one data set, not annotators");
+  }
+
+  /// Label files beside folders of label files: all are by one, which may not be what was meant.
+  void tell_loose(const std::vector<Found>& files, const Level& top) {
+    const auto loose = std::find_if(files.begin(), files.end(), [](const Found& file) { return file.telling.empty(); });
+    if (!top.top || loose == files.end()) return;
+    context_.note(printable(folder_) + ": labels lie beside the folders " +
+                  some_names({top.names.begin(), top.names.end()}) + ", as " + printable(loose->path) +
+                  " does, so all are taken for one annotator's");
+  }
+
+  /// Whether folders that hold files of the same names belong to the images' names: the pictures tell. Throws
+  /// DataError where they may be either.
+  bool are_of_images(const Level& level) {
+    if (context_.sidecar) {  // sizes.csv names the images with their folders
+      const auto is_listed = [&](const Found* file) {
+        const ImageTable::Row* row = context_.sidecar->find(long_name(*file));
+        return row != nullptr && row->label == long_name(*file);
+      };
+      if (std::all_of(level.shared.begin(), level.shared.end(),
+                      [&](const auto& pair) { return is_listed(pair.first) && is_listed(pair.second); })) {
+        return true;
+      }
     }
-    below_labels_ = true;
-    if (context_.options.annotator_from == AnnotatorFrom::folder && next.size() > 1) return true;
-    if (next.size() < 2 || !names_repeat(inner) || !context_.options.annotator.empty()) return false;
-    const auto is_listed = [&](const Found& file) {  // sizes.csv names the image with its folders
-      const ImageTable::Row* row = context_.sidecar->find(long_name(file));
-      return row != nullptr && row->label == long_name(file);
-    };
-    if (context_.sidecar && std::all_of(inner.begin(), inner.end(), is_listed)) return false;
-    const std::string own = context_.pictures.beside(inner.front().path);
-    if (!own.empty()) return false;  // images/ann/1.jpg: the folders are the images'
-    const fs::path label(inner.front().path);
-    // images/1.jpg: several people labelled it
-    fs::path folder = label.parent_path();
-    while (folder.has_filename() && !is_structure(folder.filename().string())) folder = folder.parent_path();
-    if (!context_.pictures.beside((folder / label.filename()).string()).empty()) {
-      context_.note(printable(folder_) + ": the folders " + join({next.begin(), next.end()}) +
-                    " label the same pictures, so they are annotators");
-      return true;
+    for (const auto& [one, other] : level.shared) {
+      const std::string picture = context_.pictures.beside(one->path), its = context_.pictures.beside(other->path);
+      // images/ann/1.jpg: the folders are the images', unless each annotator has a copy.
+      if (!picture.empty() && !its.empty() && picture != its) return !look_equal(picture, its);
     }
+    const Found& first = *level.shared.front().first;
+    if (level.top || !picture_above(first).empty()) return false;
     throw DataError(
-        folder_ + ": the folders " + printable(join({next.begin(), next.end()})) +
+        folder_ + ": the folders " + printable(join({level.names.begin(), level.names.end()})) +
         " hold files of the same names, and there are no pictures beside them that tell whether the folders "
         "are annotators or belong to the images' names; say --annotator-from folder (annotators) or "
         "--annotator NAME (all by one)");
+  }
+
+  /// images/1.jpg of labels/ann/1.txt, which several people labelled.
+  [[nodiscard]] std::string picture_above(const Found& file) const {
+    const fs::path label(file.path);
+    fs::path folder = label.parent_path();
+    while (folder.has_filename() && !is_structure(folder.filename().string())) folder = folder.parent_path();
+    return context_.pictures.beside((folder / label.filename()).string());
+  }
+
+  [[noreturn]] void refuse_loose(const std::vector<Found>& files, const Level& level, std::size_t depth) const {
+    const auto loose =
+        std::find_if(files.begin(), files.end(), [&](const Found& file) { return file.telling.size() <= depth; });
+    throw DataError(printable(loose->path) + ": lies beside the folders " +
+                    some_names({level.names.begin(), level.names.end()}) +
+                    ", which label the same pictures as annotators' folders do; put it into its annotator's folder, or "
+                    "say --annotator NAME if all is by one person");
+  }
+
+  /// Folders above the annotators' that all files have in common are no part of the pictures' names.
+  static void leave_out_wrapper(std::map<std::string, std::vector<Found>>& by, std::size_t depth) {
+    for (; depth > 0; --depth) {
+      std::set<std::string> first;
+      for (const auto& [annotator, files] : by) {
+        for (const Found& file : files) first.insert(file.folders.empty() ? std::string() : file.folders.front());
+      }
+      if (first.size() != 1 || is_structure(*first.begin())) return;
+      for (auto& [annotator, files] : by) {
+        for (Found& file : files) file.folders.erase(file.folders.begin());
+      }
+    }
   }
 
   void keep_split(std::map<std::string, std::vector<Found>>& by) {
@@ -177,10 +295,19 @@ class LabelTree {
 
   const std::string& folder_;
   ReadContext& context_;
-  bool below_labels_ = false;  ///< annotators' folders, if any, stand below "labels"
 };
 
 }  // namespace
+
+std::string folder_of_image(const std::string& picture, const std::string& image_name, const std::string& annotator) {
+  std::string plain = picture;
+  std::replace(plain.begin(), plain.end(), '\\', '/');
+  const std::string stem = file_stem(plain);
+  if (stem.empty() || stem == image_name.substr(image_name.rfind('/') + 1) || stem != annotator) return {};
+  return "expected a folder per annotator with a file per image, found the folder " + in_quotes(annotator) +
+         " called like the picture " + in_quotes(picture) +
+         "; put each annotator's files, called like their pictures, into a folder of their own";
+}
 
 bool means_labels(const std::string& folder) {
   const std::string name = lower_case(folder);
@@ -192,6 +319,7 @@ bool means_labels(const std::string& folder) {
 
 std::vector<AnnotatorFiles> label_tree(const std::string& folder, const std::vector<std::string>& files,
                                        ReadContext& context) {
+  context.accounted.insert(files.begin(), files.end());
   return LabelTree(folder, context).divide(found_below(folder, files));
 }
 

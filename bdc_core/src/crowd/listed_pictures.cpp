@@ -137,7 +137,8 @@ class Lister {
     std::string_view rest = text;
     for (std::size_t line = 1; !rest.empty(); ++line) {
       const std::size_t end = rest.find('\n');
-      const std::string_view name = trimmed(rest.substr(0, end));
+      std::string name(trimmed(rest.substr(0, end)));
+      std::replace(name.begin(), name.end(), '\\', '/');
       rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
       if (name.empty()) continue;
       if (!is_picture_name(name)) {

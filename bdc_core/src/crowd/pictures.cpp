@@ -50,7 +50,22 @@ std::string Pictures::beside(const std::string& label_file, bool in_any_folder) 
       below = shorter;
     }
   }
-  return in(path.parent_path());
+  if (std::string found = in(path.parent_path()); !found.empty() || !in_any_folder) return found;
+  // images/ beside the annotators' folders: of ann/street/1.txt images/street/1.jpg or images/1.jpg.
+  fs::path below, above = path.parent_path();
+  for (int height = 0; height < 3 && above.has_filename(); ++height) {
+    for (fs::path inside = below;;) {
+      const fs::path folder = above.parent_path() / "images" / inside;
+      if (std::string found = in(folder.lexically_normal()); !found.empty()) return found;
+      if (inside.empty()) break;
+      fs::path shorter;
+      for (auto part = std::next(inside.begin()); part != inside.end(); ++part) shorter /= *part;
+      inside = shorter;
+    }
+    below = above.filename() / below;
+    above = above.parent_path();
+  }
+  return {};
 }
 
 std::optional<std::pair<int, int>> Pictures::size_of(const std::string& picture) {

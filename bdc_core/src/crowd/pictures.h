@@ -13,7 +13,8 @@ class Pictures {
  public:
   /// The picture of a label file: of the same name in its folder, or where the last folder "labels" or "Annotations" of
   /// its path is called "images" or "JPEGImages". Empty when there is none. in_any_folder: folders between "labels" and
-  /// the file need not be there below "images", and "images" may stand one folder higher, as when they are annotators.
+  /// the file need not be there below "images", and "images" may stand one folder higher, as when they are annotators,
+  /// or beside the file's folder or one of the two above it where none is called "labels".
   [[nodiscard]] std::string beside(const std::string& label_file, bool in_any_folder = false) const;
   /// {width, height} as a viewer shows it; nothing when the file is no picture.
   [[nodiscard]] static std::optional<std::pair<int, int>> size_of(const std::string& picture);

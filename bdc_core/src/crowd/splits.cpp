@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "base/files.h"
@@ -17,7 +18,7 @@ std::string split_word(std::string name) {
   for (const char* train : {"train", "training"}) {
     if (name == train) return "train";
   }
-  for (const char* val : {"val", "valid", "validation"}) {
+  for (const char* val : {"val", "valid", "validation", "dev", "eval"}) {
     if (name == val) return "val";
   }
   for (const char* test : {"test", "testing"}) {
@@ -92,6 +93,20 @@ std::vector<std::string> splits_below(const std::string& folder, const std::vect
   if (std::none_of(out.begin(), out.end(), [](const std::string& split) { return split.empty(); })) return out;
   const bool by_name = stems.size() > 1 && are_splits(stems);
   for (std::size_t n = 0; n < out.size(); ++n) out[n] = by_name ? split_name(stems[n]).split : std::string();
+  return out;
+}
+
+std::vector<std::string> splits_among(const std::vector<std::string>& names) {
+  std::map<std::string, std::map<std::string, std::string>> by_rest;  // the splits of each data set, with their names
+  for (const std::string& name : names) {
+    const SplitName found = split_name(name);
+    if (!found.split.empty()) by_rest[found.plain ? std::string() : found.rest].emplace(found.split, name);
+  }
+  std::vector<std::string> out;
+  for (const auto& [rest, splits] : by_rest) {
+    if (splits.size() < 2 || !out.empty()) continue;
+    for (const auto& [split, name] : splits) out.push_back(name);
+  }
   return out;
 }
 

@@ -13,6 +13,10 @@ namespace bdc {
 /// (street_train, street_test).
 [[nodiscard]] bool are_splits(const std::vector<std::string>& names);
 
+/// Of these names, one each of the different splits of one data set (train and val, street_train and street_val), where
+/// there are two or more; otherwise none.
+[[nodiscard]] std::vector<std::string> splits_among(const std::vector<std::string>& names);
+
 /// The split of each of these files below a folder, which a folder on the way or the file's own name tells; all empty
 /// unless every file has one.
 [[nodiscard]] std::vector<std::string> splits_below(const std::string& folder, const std::vector<std::string>& files);

@@ -141,7 +141,8 @@ std::string fault_of(const CLI::ParseError& error, const CLI::App& program) {
   const std::string said = error.what(), kind = error.get_name();
   const std::string option = said.substr(0, said.find(": "));
   const auto says = [&](const char* part) { return said.find(part) != std::string::npos; };
-  if (const auto left = program.remaining(true); kind == "ExtrasError" && !left.empty()) {
+  const bool has_extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (const auto left = program.remaining(true); has_extras && !left.empty()) {
     return full_name(*verb) + ": unexpected argument '" + printable(left.front()) + "'";
   }
   if (kind == "ArgumentMismatch" && says("At Most")) return option + ": given more than once";

@@ -24,6 +24,15 @@ std::string counted(const std::vector<std::string>& names, const std::string& wh
   return out;
 }
 
+/// Label files are called like their pictures, and may lie in the folder, too.
+bool is_label_file(const fs::path& path) {
+  const std::string extension = lower_case(path.extension().string());
+  for (const char* known : {".xml", ".txt", ".json", ".csv", ".tsv", ".yaml", ".yml", ".npy", ".npz"}) {
+    if (extension == known) return true;
+  }
+  return false;
+}
+
 /// Where the picture of an image is.
 struct Found {
   std::optional<fs::path> file;
@@ -77,6 +86,7 @@ class FileFinder {
       std::error_code ignored;
       if (!at->is_regular_file(ignored)) continue;
       const fs::path& path = at->path();
+      if (is_label_file(path)) continue;
       add(path.filename().string(), path);
       if (path.stem() != path.filename()) add(path.stem().string(), path);
     }

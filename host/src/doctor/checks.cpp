@@ -4,6 +4,7 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -28,6 +29,11 @@ constexpr std::int64_t kBatch = 2;
 constexpr std::uint64_t kSeed = 7;
 
 class Failed : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Not against the contract, but the author should know.
+class Told : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -80,14 +86,21 @@ struct Pull {
   Tensor gradient;
 };
 
+/// How the detector is when its loss is taken.
+struct Condition {
+  bool trains = true;
+  std::uint64_t seed = kSeed;
+};
+
 /// Same random state, fresh activations, and the module's buffers put back afterwards, so that calls can be compared.
 template <class LossFunction>
-Pull pull_of(DetectorHandle& detector, const plugin::Images& images, const LossFunction& loss) {
-  torch::manual_seed(kSeed);
+Pull pull_of(DetectorHandle& detector, const plugin::Images& images, const LossFunction& loss,
+             const Condition& condition = {}) {
+  torch::manual_seed(condition.seed);
   torch::nn::Module& module = detector.module();
   std::vector<std::pair<Tensor, Tensor>> buffers;
   for (const auto& b : module.buffers()) buffers.emplace_back(b, b.detach().clone());
-  module.train();
+  module.train(condition.trains);
   module.zero_grad();
   const auto activations = detector.forward(images);
   const plugin::LossTerms terms = loss(*activations);
@@ -105,8 +118,10 @@ Pull pull_of(DetectorHandle& detector, const plugin::Images& images, const LossF
   return {terms.total.item<double>(), parts.empty() ? torch::zeros({1}, torch::kFloat64) : torch::cat(parts)};
 }
 
-Pull soft_pull(DetectorHandle& detector, const plugin::Images& images, const Targets& targets) {
-  return pull_of(detector, images, [&](const plugin::Activations& a) { return detector.loss(a, targets); });
+Pull soft_pull(DetectorHandle& detector, const plugin::Images& images, const Targets& targets,
+               const Condition& condition = {}) {
+  return pull_of(
+      detector, images, [&](const plugin::Activations& a) { return detector.loss(a, targets); }, condition);
 }
 
 void require_sound(const Pull& pull, const std::string& when) {
@@ -309,6 +324,67 @@ void threads(Patient& p) {
   require(torch::equal(here, there), "another thread gets different predictions");
 }
 
+/// Of a batch, what a rank that has image `b` alone sees of it.
+std::pair<plugin::Images, Targets> share_of(const plugin::Images& images, const Targets& targets, std::int64_t b) {
+  const Tensor rows = (targets.image_index == b).nonzero().squeeze(1);
+  const auto mine = [&](const Tensor& t) { return t.index_select(0, rows); };
+  return {{images.pixels.slice(0, b, b + 1), {images.meta[static_cast<std::size_t>(b)]}},
+          {mine(targets.boxes), mine(targets.class_probs), mine(targets.weights), torch::zeros_like(rows)}};
+}
+
+/// Loss and gradient as two ranks make them, each of one image: the mean of theirs. Batch norm stays as it is, as its
+/// statistics belong to `train.sync_batchnorm`.
+Pull pull_of_two_ranks(DetectorHandle& detector, const plugin::Images& images, const Targets& targets,
+                       std::uint64_t seed) {
+  // One after the other: in the first round they say their counts, in the second they are told the sums.
+  std::vector<std::vector<double>> asked[kBatch];
+  Pull pulls[kBatch];
+  for (const bool is_told : {false, true}) {
+    for (std::int64_t r = 0; r < kBatch; ++r) {
+      std::size_t question = 0;
+      detector.use_counts({static_cast<int>(kBatch), [&, r](Span<double> counts) {
+                             if (!is_told) return asked[r].emplace_back(counts.begin(), counts.end()), void();
+                             for (std::size_t n = 0; n < counts.size(); ++n) {
+                               counts[n] = asked[0].at(question)[n] + asked[1].at(question)[n];
+                             }
+                             ++question;
+                           }});
+      const auto [mine, wanted] = share_of(images, targets, r);
+      pulls[r] = soft_pull(detector, mine, wanted, {false, seed});
+    }
+    const auto as_many = [](const auto& a, const auto& b) { return a.size() == b.size(); };
+    require(std::equal(asked[0].begin(), asked[0].end(), asked[1].begin(), asked[1].end(), as_many),
+            "the loss asks for other counts (SharedCounts) for one image than for another");
+  }
+  return {(pulls[0].loss + pulls[1].loss) / 2, (pulls[0].gradient + pulls[1].gradient) / 2};
+}
+
+/// How far apart two pulls are, as shares of the first one.
+double difference(const Pull& a, const Pull& b) {
+  return std::fmax(std::fabs(a.loss - b.loss) / std::fmax(1e-12, std::fabs(a.loss)),
+                   distance(a.gradient, b.gradient) / std::fmax(1e-12, a.gradient.norm().item<double>()));
+}
+
+void ranks(Patient& p) {
+  const auto images = p.images(kBatch);
+  const Targets targets = p.targets();  // two in one image, one in the other
+  const auto detector = p.build();
+  const Pull whole = soft_pull(*detector, images, targets, {false, kSeed});
+  // A loss that draws samples draws others for parts of a batch: it may differ as much as from draw to draw.
+  double chance = 0;
+  for (const std::uint64_t seed : {kSeed + 1, kSeed + 2}) {
+    chance = std::fmax(chance, difference(whole, soft_pull(*detector, images, targets, {false, seed})));
+  }
+  const double off = difference(whole, pull_of_two_ranks(*detector, images, targets, kSeed));
+  if (off <= std::fmax(1e-4, 3 * chance)) return;
+  const std::string by = " by " + fixed(100 * off, 2) + " % from what one process learns from the whole batch";
+  require(!detector->shares_batches(), "what two processes learn from a batch differs" + by +
+                                           ": some sum is not divided by SharedCounts::divisor (bdc/plugin/ranks.h)");
+  throw Told("in several processes, what is learnt from a batch differs" + by +
+             ": the loss is divided by counts of a process's own images\n  advice: to train in several processes as in "
+             "one, derive from SharesBatches and divide by its counts (bdc/plugin/ranks.h)");
+}
+
 struct Check {
   CheckInfo info;
   void (*run)(Patient&);
@@ -332,6 +408,7 @@ const std::vector<Check>& checks() {
       {{"deterministic", "one seed, the same bits"}, deterministic, false},
       {{"state round trip", "all state is in module()"}, state_round_trip, false},
       {{"threads", "works in a thread other than the one it was built in"}, threads, false},
+      {{"ranks", "two processes learn from a batch what one does"}, ranks, false},
   };
   return all;
 }
@@ -364,6 +441,8 @@ void run_checks(const std::filesystem::path& file, const Json& options,
     try {
       check.run(patient);
       result.status = CheckResult::Status::passed;
+    } catch (const Told& e) {
+      result = {check.info.name, check.info.law, CheckResult::Status::told, e.what(), 0};
     } catch (const UserError& e) {
       result = {check.info.name, check.info.law, CheckResult::Status::failed, e.what(), static_cast<int>(e.code())};
     } catch (const std::exception& e) {

@@ -12,6 +12,12 @@
 
 namespace bdc::host {
 
+Loop::Loop(LoopParts parts, LoopState& state)
+    : parts_(std::move(parts)),
+      state_(state),
+      shared_(parts_.ranks, parts_.detector.name(),
+              parts_.settings.sync_batchnorm ? most_norm_channels(parts_.detector.module().buffers()) : 0) {}
+
 bool Loop::run() {
   parts_.detector.module().train();
   parts_.detector.use_counts(shared_.counts());
@@ -98,6 +104,7 @@ void Loop::sit_out_batch() {
   state_.stage = "waiting for the other ranks";
   latest_terms_ = shared_.sit_out();
   check_all_finite(latest_terms_.total.item<double>());
+  shared_.sit_out_backward();
   parts_.updater.add_nothing();
 }
 
@@ -105,7 +112,10 @@ void Loop::run_batch(Batch& batch) {
   const std::string plugin = " of plugin " + parts_.detector.name();
   state_.stage = "forward" + plugin;
   state_.clock.begin("forward");
-  const auto activations = parts_.detector.forward(batch.images);
+  const auto activations = [&] {
+    const SyncBatchNorm::Scope scope(shared_.norm());
+    return parts_.detector.forward(batch.images);
+  }();
 
   const bool has_crowd = parts_.hooks.needs_crowd() && state_.run.num_annotators > 0;
   plugin::LossContext step{&batch.images, nullptr, has_crowd ? &batch.crowd : nullptr, &batch.targets};
@@ -122,7 +132,10 @@ void Loop::run_batch(Batch& batch) {
 
   state_.stage = "loss" + plugin;
   state_.clock.begin("loss");
-  const plugin::LossTerms terms = parts_.detector.loss(*activations, batch.targets);
+  const plugin::LossTerms terms = [&] {
+    const SyncBatchNorm::Scope scope(shared_.norm());
+    return parts_.detector.loss(*activations, batch.targets);
+  }();
   latest_images_ = batch.images;
   const plugin::LossTerms own = on_host(terms);
   latest_terms_ = shared_.finish(own);
@@ -131,8 +144,13 @@ void Loop::run_batch(Batch& batch) {
 
   state_.stage = "backward" + plugin;
   state_.clock.begin("backward");
-  parts_.updater.add(terms.total, batch.size());
+  parts_.updater.add(shared_.to_learn_from(terms.total), batch.size(), ends_group());
   state_.clock.begin("optimiser");
+}
+
+bool Loop::ends_group() const {
+  const std::int64_t next = state_.at.position + 1;
+  return next % parts_.settings.accumulate == 0 || next == parts_.settings.batches_per_epoch(parts_.train.size());
 }
 
 void Loop::make_step() {
@@ -155,6 +173,11 @@ void Loop::end_epoch() {
   state_.clock.begin("hooks");
   parts_.hooks.after_epoch(state_.run);
   for (const auto& [stage, seconds] : state_.clock.take()) state_.run.metrics["seconds/" + stage] = seconds;
+  if (!parts_.ranks.is_alone()) {
+    const auto [under_way, waited] = parts_.updater.take_seconds();
+    state_.run.metrics["seconds/sums_under_way"] = under_way;
+    state_.run.metrics["seconds/sums_waited"] = waited;
+  }
   state_.at = {state_.at.epoch + 1, 0, state_.at.step, false};
   tell(&Observer::after_epoch);
 }

@@ -33,8 +33,7 @@ struct LoopParts {
 class Loop {
  public:
   /// Goes on from where `state` stands, and keeps it up to date.
-  Loop(LoopParts parts, LoopState& state)
-      : parts_(std::move(parts)), state_(state), shared_(parts_.ranks, parts_.detector.name()) {}
+  Loop(LoopParts parts, LoopState& state);
 
   /// All epochs that are left. False: interrupted.
   bool run();
@@ -53,6 +52,8 @@ class Loop {
   /// Whether this process, or any of the ranks, has been asked to stop.
   [[nodiscard]] bool stop_asked();
   void note_place();
+  /// Whether the batch at hand is the last one before a step.
+  [[nodiscard]] bool ends_group() const;
   void make_step();
   [[nodiscard]] LoaderSettings loading() const;
   void check_finite(double value, std::int64_t position) const;

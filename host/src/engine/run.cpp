@@ -255,6 +255,9 @@ RunReport train_as_rank(const TrainRequest& request, const Catalog& catalog, Pro
                                                  : "epoch " + std::to_string(checkpoint->position.epoch) + ", step " +
                                                        std::to_string(checkpoint->position.step));
     require_agreement(ranks, facts);
+    const torch::Device& device = run.detector.device();
+    ranks.use_device(device.is_cuda() ? static_cast<int>(device.index()) : -1);
+    if (ranks.takes_device_memory()) progress.line("gradients go from device to device through NCCL");
   }
 
   RunReport report;

@@ -31,6 +31,7 @@ TrainSettings train_settings(const RunConfig& config) {
   s.augment = train.augment;
   s.workers = loader_workers(config.data);
   s.half_precision = train.amp;
+  s.sync_batchnorm = train.sync_batchnorm;
   s.hook_limits = {train.hook_min_score, train.hook_nms_iou, train.hook_max_per_image};
   s.limits = {config.evaluate.min_score.value(), config.evaluate.nms_iou.value(),
               config.evaluate.max_per_image.value()};

@@ -24,6 +24,7 @@ struct TrainSettings {
   std::int64_t checkpoint_every = 0;  ///< optimiser steps between checkpoints within an epoch; 0: at its end only
   AugmentSettings augment;
   int workers = 0;                    ///< threads that load batches ahead
+  bool sync_batchnorm = false;        ///< statistics of batch norm over the images of all ranks
   bool half_precision = false;        ///< where that is safe; needs no change of the detector
   plugin::DecodeOptions hook_limits;  ///< of what hooks are shown: predictions for the consensus
   plugin::DecodeOptions limits;       ///< of detections, which AP is measured on

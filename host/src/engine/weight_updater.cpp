@@ -3,47 +3,11 @@
 #include <torch/nn.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 namespace bdc::host {
-namespace {
-
-/// Tensors that are summed over the ranks, many in one message; always the same ones together, in the same order.
-class Buckets {
- public:
-  explicit Buckets(Communicator& ranks) : ranks_(ranks) {}
-
-  void add(const torch::Tensor& tensor) {
-    tensors_.push_back(tensor);
-    numbers_ += tensor.numel();
-    if (numbers_ >= kNumbers) send();
-  }
-  void send() {
-    if (numbers_ == 0) return;
-    torch::Tensor flat = torch::empty({numbers_}, torch::kFloat32);
-    std::int64_t at = 0;
-    for (const torch::Tensor& t : tensors_) {
-      flat.slice(0, at, at + t.numel()).copy_(t.reshape({-1}));
-      at += t.numel();
-    }
-    ranks_.all_reduce({flat.data_ptr<float>(), static_cast<std::size_t>(numbers_)});
-    at = 0;
-    for (torch::Tensor& t : tensors_) {
-      t.copy_(flat.slice(0, at, at + t.numel()).view(t.sizes()));
-      at += t.numel();
-    }
-    tensors_.clear();
-    numbers_ = 0;
-  }
-
- private:
-  static constexpr std::int64_t kNumbers = 1 << 20;  // 4 MB
-  Communicator& ranks_;
-  std::vector<torch::Tensor> tensors_;
-  std::int64_t numbers_ = 0;
-};
-
-}  // namespace
 
 WeightUpdater::WeightUpdater(DetectorHandle& detector, const TrainSettings& settings, Communicator& ranks)
     : detector_(detector),
@@ -54,12 +18,15 @@ WeightUpdater::WeightUpdater(DetectorHandle& detector, const TrainSettings& sett
       loss_scale_(settings.half_precision && detector.device().is_cuda()),
       ema_(detector.module(), settings.ema_decay) {
   if (settings.half_precision) detector.use_half_precision();
-  if (!ranks.is_alone()) keep_buffers();
+  if (ranks.is_alone()) return;
+  shared_gradients_ = std::make_unique<SharedGradients>(ranks, parameters_);
+  keep_buffers();
 }
 
-void WeightUpdater::add(const torch::Tensor& loss, std::int64_t images) {
+void WeightUpdater::add(const torch::Tensor& loss, std::int64_t images, bool is_last) {
   images_ += static_cast<double>(images);
   if (waiting_ == 0) optimizer_.zero_grad();
+  if (is_last && shared_gradients_) shared_gradients_->begin();
   // A full group's share of the gradient; step() makes up for batches that are missing.
   const double share = loss_scale_.factor() / accumulate_;
   call_plugin("plugin '" + detector_.name() + "'", "backward",
@@ -76,7 +43,9 @@ void WeightUpdater::keep_buffers() {
   torch::NoGradGuard no_grad;
   buffers_.clear();
   shared_.clear();
+  std::unordered_set<const void*> seen;  // modules that stand in several places list theirs in each
   for (const torch::Tensor& buffer : detector_.module().buffers()) {
+    if (!seen.insert(buffer.unsafeGetTensorImpl()).second) continue;
     if (!buffer.is_floating_point() || !torch::isfinite(buffer).all().item<bool>()) continue;
     buffers_.push_back(buffer);
     shared_.push_back(buffer.detach().clone());
@@ -97,26 +66,17 @@ void WeightUpdater::take_weights_of_first() {
 void WeightUpdater::sum_over_ranks() {
   if (ranks_.is_alone()) return;
   torch::NoGradGuard no_grad;
-  // Which weights have a gradient anywhere, and how many images each rank has seen.
-  std::vector<float> head{static_cast<float>(images_)};
-  for (const torch::Tensor& p : parameters_) head.push_back(p.grad().defined() ? 1.0F : 0.0F);
-  ranks_.all_reduce(head);
-  Buckets buckets(ranks_);
-  for (std::size_t n = 0; n < parameters_.size(); ++n) {
-    torch::Tensor& p = parameters_[n];
-    if (head[n + 1] == 0) continue;
-    if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);
-    buckets.add(p.mutable_grad());
-  }
   // Sums of differences, so that what no rank has changed keeps its bits.
-  const double share = head[0] > 0 ? images_ / static_cast<double>(head[0]) : 0;
+  const torch::Tensor images = torch::tensor({images_}, torch::kFloat32);
+  std::vector<torch::Tensor> more{images};
   for (std::size_t n = 0; n < buffers_.size(); ++n) {
-    buffers_[n].sub_(shared_[n]).mul_(share);
-    buckets.add(buffers_[n]);
+    buffers_[n].sub_(shared_[n]).mul_(images_);
+    more.push_back(buffers_[n]);
   }
-  buckets.send();
+  shared_gradients_->finish(more);
+  const double share = 1 / std::max(1.0, images.item<double>());
   for (std::size_t n = 0; n < buffers_.size(); ++n) {
-    buffers_[n].add_(shared_[n]);
+    buffers_[n].mul_(share).add_(shared_[n]);
     shared_[n].copy_(buffers_[n]);
   }
   images_ = 0;
@@ -131,6 +91,10 @@ double WeightUpdater::step(double learning_rate) {
   loss_scale_.after_step(std::isfinite(norm));
   if (std::isfinite(norm)) ema_.update();
   return norm;
+}
+
+SharedGradients::Seconds WeightUpdater::take_seconds() {
+  return shared_gradients_ ? shared_gradients_->take_seconds() : SharedGradients::Seconds{};
 }
 
 std::map<std::string, torch::Tensor> WeightUpdater::best_guess() {

@@ -3,6 +3,7 @@
 #include <bdc/plugin/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/checkpoint.h"
@@ -10,6 +11,7 @@
 #include "engine/ema.h"
 #include "engine/mixed_precision.h"
 #include "engine/optimizer.h"
+#include "engine/shared_gradients.h"
 #include "engine/train_settings.h"
 #include "ranks/communicator.h"
 
@@ -22,8 +24,9 @@ class WeightUpdater {
   /// The detector and the ranks are borrowed.
   WeightUpdater(DetectorHandle& detector, const TrainSettings& settings, Communicator& ranks);
 
-  /// Adds the gradient of a batch's loss to those that wait; `images` are this rank's in it.
-  void add(const torch::Tensor& loss, std::int64_t images = 1);
+  /// Adds the gradient of a batch's loss to those that wait; `images` are this rank's in it. is_last: step() comes
+  /// next, so that gradients go to the other ranks as soon as they are there.
+  void add(const torch::Tensor& loss, std::int64_t images = 1, bool is_last = true);
   /// The same for a batch of which this rank has no images.
   void add_nothing();
   [[nodiscard]] std::int64_t waiting() const { return waiting_; }  ///< batches since the last step
@@ -33,6 +36,9 @@ class WeightUpdater {
   double step(double learning_rate);
   /// Whether a loss or a gradient that is not finite is an error: no smaller loss scale is left to try.
   [[nodiscard]] bool needs_finite() const { return loss_scale_.is_exhausted(); }
+
+  /// What sums over the ranks have cost since the last call.
+  [[nodiscard]] SharedGradients::Seconds take_seconds();
 
   [[nodiscard]] Ema& ema() { return ema_; }
   /// What should be evaluated and kept: the running mean where there is one.
@@ -59,6 +65,7 @@ class WeightUpdater {
   Ema ema_;
   std::int64_t waiting_ = 0;
   // Where there are several ranks.
+  std::unique_ptr<SharedGradients> shared_gradients_;
   double images_ = 0;                   ///< of this rank, since the last step
   std::vector<torch::Tensor> buffers_;  ///< the module's, of finite floating-point numbers
   std::vector<torch::Tensor> shared_;   ///< as they were when all ranks had the same

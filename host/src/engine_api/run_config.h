@@ -115,6 +115,7 @@ using PluginText = std::optional<std::string>;
   KEY(Integer, threads, 0, "LibTorch's threads; 0: all cores", between(0, 1024))                                       \
   KEY(Text, device, "auto", "cpu, cuda or cuda:N; auto: CUDA if available")                                            \
   KEY(Flag, amp, false, "half precision where that is safe (float16 on CUDA, bfloat16 on the CPU)")                    \
+  KEY(Flag, sync_batchnorm, false, "batch norm sees the images of all processes that train together, not its own")     \
   KEY(Integer, timeout, 60, "seconds that processes that train together wait for one another", between(1, 86400))      \
   KEY(Integer, evaluate_every, 1, "epochs between evaluations; the last epoch is always evaluated", at_least(1))
 

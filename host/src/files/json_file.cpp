@@ -1,5 +1,6 @@
 #include "files/json_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -47,7 +48,11 @@ std::string in_plain_words(const std::string& said) {
   const std::string place = said.substr(from, colon - from);
   const auto read = said.find("last read: "), unexpected = said.find("unexpected ", colon);
   if (said.find("unexpected end of input") != std::string::npos) return place + ": the file ends too early";
-  if (read != std::string::npos) return place + ": unexpected " + said.substr(read + std::strlen("last read: "));
+  if (read != std::string::npos) {
+    const auto from_text = read + std::strlen("last read: ");
+    const auto end = said.find("'; expected", from_text);
+    return place + ": unexpected " + said.substr(from_text, end == std::string::npos ? end : end + 1 - from_text);
+  }
   if (unexpected == std::string::npos) return place;
   return place + ": " + said.substr(unexpected, said.find(';', unexpected) - unexpected);
 }
@@ -73,7 +78,8 @@ Json read_json_file(const fs::path& path) {
   } catch (const Json::parse_error& e) {
     fail(path, "is not valid JSON: " + printable(in_plain_words(e.what()), 400));
   } catch (const Json::out_of_range& e) {
-    fail(path, std::string("holds a number out of range: ") + printable(e.what(), 400));
+    const std::string what = e.what();  // "[...] number overflow parsing '1e999'"
+    fail(path, "holds a number out of range: " + printable(what.substr(std::min(what.find('\''), what.size())), 60));
   }
 }
 

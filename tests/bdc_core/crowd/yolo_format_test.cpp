@@ -45,6 +45,36 @@ TEST(YoloFormat, AFolderOfLabelsIsOneAnnotator) {
   EXPECT_EQ(data.annotations.at(0).box, (Box{0, 0, 10, 20}));
 }
 
+TEST(YoloFormat, ADataYamlMayHaveBackslashesAndSayValidation) {
+  const TemporaryFolder folder;
+  for (const char* split : {"train", "valid"}) {
+    folder.write("set/" + std::string(split) + "/images/" + split + ".jpg", data_text("yolo_images/img_j.jpg"));
+    folder.write("set/" + std::string(split) + "/labels/" + split + ".txt", "0 0.5 0.5 1 1\n");
+  }
+  const std::string yaml = folder.write("set/data.yaml", "train: train\\images\nvalidation: list.txt\nnames: [car]\n");
+  folder.write("set/list.txt", "valid\\images\\valid.jpg\n");
+  const CrowdData data = read_crowd({yaml});
+  EXPECT_EQ(data.images.size(), 2U);
+  EXPECT_EQ(data.annotations.size(), 2U);
+  EXPECT_EQ(label_splits(yaml), (std::vector<std::string>{"train", "val"}));
+}
+
+TEST(YoloFormat, ANameTooLongForAFileIsNamed) {
+  const TemporaryFolder folder;
+  CrowdData data;
+  data.images = {{{"1", true}, std::string(300, 'x') + ".jpg", 90, 80}};
+  data.classes = {{{"0", true}, "car"}};
+  data.annotators = {{{"ann", false}, ""}};
+  data.assignments = {{0, 0}};
+  data.assignments_known = true;
+  data.finalize();
+  for (const char* format : {"yolo", "voc", "text"}) {
+    const std::string error = error_of([&] { (void)write_crowd(data, folder / "out", format); });
+    EXPECT_NE(error.find("is of 304 bytes, and a file's or folder's has at most 255"), std::string::npos) << error;
+    EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+  }
+}
+
 TEST(YoloFormat, BrokenFilesSayWhereAndWhat) {
   ReadOptions options;
   options.class_names = data_path("yolo/data.yaml");

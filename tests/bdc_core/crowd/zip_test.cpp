@@ -66,6 +66,38 @@ TEST(ZipFiles, HostileOnesAreRefused) {
   expect(zip_error(make_zip(folder / "none.zip", {{"a.bin", "x"}})), "is not recognised");
 }
 
+TEST(ZipFiles, AFolderOfThemStandsForThem) {
+  const TemporaryFolder folder;
+  const std::string voc =
+      "<annotation><filename>a.jpg</filename><size><width>9</width><height>9</height></size></annotation>";
+  for (const char* who : {"ann", "bob"}) {
+    const std::string name = who;
+    for (const char* set : {"coco", "voc"}) folder.write(set + std::string("/README.md"), "two people");
+    make_zip(folder / ("coco/" + name + ".zip"), {{"annotations/instances_default.json", kCoco}});
+    make_zip(folder / ("voc/" + name + ".zip"), {{"Annotations/a.xml", voc}});
+  }
+  for (const char* set : {"coco", "voc"}) {
+    std::vector<std::string> notes;
+    ReadOptions options;
+    options.notes = &notes;
+    const CrowdData data = read_crowd({folder / set}, options);
+    ASSERT_EQ(data.annotators.size(), 2U) << set;
+    EXPECT_EQ(data.annotators[0].id.text, "ann") << set;
+    EXPECT_EQ(data.annotators[1].id.text, "bob") << set;
+    EXPECT_EQ(data.images.size(), 1U) << set;
+    EXPECT_TRUE(notes.empty()) << set << ": " << notes.front();
+  }
+}
+
+TEST(ZipFiles, NamesMayBeginWithADotAndWhatWasCutOffIsCalledSo) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(
+      read_crowd({make_zip(folder / "dot.zip", {{"./ann.json", kCoco}, {"./bob.json", kCoco}})}).annotators.size(), 2U);
+  const std::string text = read_file(make_zip(folder / "cut.zip", {{"annotations.xml", cvat("a.jpg")}}));
+  const std::string error = zip_error(folder.write("cut.zip", text.substr(0, text.size() / 2)));
+  EXPECT_NE(error.find("it may have been cut off"), std::string::npos) << error;
+}
+
 TEST(ZipFiles, TenThousandFilesAreRead) {
   const TemporaryFolder folder;
   std::vector<std::pair<std::string, std::string>> files;

@@ -78,6 +78,11 @@ TEST_F(DataYaml, ImagesOfBothTrainAndValAreTold) {
       {"train", "--plugin", "minimal", "--dry-run", "--data", "set", "--set", "data.val_labels=set"}, folder.path());
   EXPECT_TRUE(has(outcome.out, "1 image of what is evaluated has the name of one that is trained on"))
       << outcome.out << outcome.err;
+  add("set/images", "b");
+  const auto two = run_host(
+      {"train", "--plugin", "minimal", "--dry-run", "--data", "set", "--set", "data.val_labels=set"}, folder.path());
+  EXPECT_TRUE(has(two.out, "2 images of what is evaluated have the names of images that are trained on"))
+      << two.out << two.err;
 }
 
 TEST_F(DataYaml, UltralyticsPathListFilesAndNamesByNumber) {

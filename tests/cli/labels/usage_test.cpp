@@ -104,7 +104,7 @@ TEST_F(Usage, FlagsSpeakTheLanguageOfOptions) {
   says({"aggregate", "w.json", "--split", "foo"},
        "--split: expected one of train, val, test, found the string \"foo\"");
   says({"aggregate", "w.json", "--option", "max_rounds=abc"},
-       "--option max_rounds: expected a whole number from 1 to 100000, found the string \"abc\"");
+       "--option max_rounds: expected a whole number from 1 to 1000000, found the string \"abc\"");
   says({"aggregate", "w.json", "--option", "max_rounds"}, "--option max_rounds: expected KEY=VALUE");
   says({"plugins", "doctor", "minimal", "-o", "width"}, "--option width: expected KEY=VALUE");
   says({"aggregate", "w", "--columns", "foo"}, "--columns: expected NAME=TITLE,..., found \"foo\"");
@@ -149,6 +149,9 @@ TEST_F(Usage, ConfigChecksHooksWithoutADetector) {
 TEST_F(Usage, GridsAndCrowdsNamePlacesAsConfigsDo) {
   folder.write("g.json", R"({"data": [], "crowds": [], "methods": []})");
   mentions({"experiment", "g.json"}, {"g.json: data: expected"}, 3);
+  folder.write("m.json", R"({"data": [{"name": "d", "truth": "w.json"}], "crowds": [{"name": "c", "preset": "voc-mix"}],
+                             "methods": [{"name": "m", "method": "bdc", "options": {"max_rounds": "abc"}}]})");
+  mentions({"experiment", "m.json"}, {"m.json: methods.m.options.max_rounds: expected a whole number from 1"}, 3);
   folder.write("c.json", R"({"groups": [{"skill": "expert", "coverage": 2}]})");
   mentions({"synth", "w.json", "-c", "c.json", "-o", "o.json"},
            {"c.json: groups[0].coverage: expected a number from ", "found the number 2"}, 3);

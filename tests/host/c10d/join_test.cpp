@@ -135,19 +135,24 @@ TEST(Ranks, RanksThatCountDifferentlyAreRefusedOnEveryRank) {
   }
 }
 
-TEST(Ranks, APortThatIsTakenIsSaid) {
+TEST(Ranks, APortThatAnotherProgramHasIsSaidByAll) {
   const int taken = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_ANY);
   socklen_t size = sizeof(address);
   ASSERT_EQ(::bind(taken, reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(::listen(taken, 1), 0);
+  ASSERT_EQ(::listen(taken, 10), 0);  // and never answers
   ASSERT_EQ(::getsockname(taken, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  const auto errors = in_threads({launch_of(0, 2, ntohs(address.sin_port))}, 2, [](Communicator&) {});
-  ::close(taken);
+  const int port = ntohs(address.sin_port);
+  const auto begun = std::chrono::steady_clock::now();
+  const auto errors = in_threads({launch_of(0, 2, port), launch_of(1, 2, port)}, 2, [](Communicator&) {});
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(8));
+  // It stays open: a thread of c10d still waits for its answer.
   EXPECT_NE(errors[0].find("rank 0 cannot open 127.0.0.1:"), std::string::npos) << errors[0];
   EXPECT_NE(errors[0].find("another program"), std::string::npos) << errors[0];
+  EXPECT_NE(errors[1].find("rank 1 gets no answer at 127.0.0.1:"), std::string::npos) << errors[1];
+  EXPECT_NE(errors[1].find("within 2 s"), std::string::npos) << errors[1];
 }
 
 TEST(Ranks, WithoutRankZeroNobodyWaitsLongerThanTheTimeout) {

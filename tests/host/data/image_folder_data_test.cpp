@@ -140,6 +140,15 @@ TEST(ImageFolderData, ANameOfSeveralFilesIsLeftOutWithTheirPaths) {
   EXPECT_TRUE(has(error_of([&] { ImageFolderData(labels, {folder.path(), true, {}}); }), "a/x.png"));
 }
 
+TEST(ImageFolderData, LabelsCalledLikePicturesAreNoPictures) {
+  const test::TemporaryFolder folder;
+  for (const char* file : {"ann/x.xml", "bob/x.xml", "bob/x.json", "x.txt"}) folder.write(file, "labels");
+  folder.write("images/x.png", png(8, 6, 1));
+  const ImageFolderData data(labels_of({"x"}), {folder.path(), false, {}});
+  EXPECT_EQ(data.size(), 1);
+  EXPECT_TRUE(data.warnings().empty());
+}
+
 TEST(ImageFolderData, LinksThatLeadToThemselvesAreNoFiles) {
   const test::TemporaryFolder folder;
   folder.write("deep/b.png", png(8, 6, 2));

@@ -285,7 +285,7 @@ TEST(Synth, ASpecSaysWhatIsWrongWithIt) {
        "at most 999999 annotators of skill 'expert', found 1200000"},
       {R"({"preset": "voc-mix", "groups": [{"skill": "expert"}]})", "choose one"},
       {R"({"preset": "voc-mx"})", "found the string \"voc-mx\"; did you mean 'voc-mix'"},
-      {R"({"preset": "voc-mix", "confusion": {"kind": "related"}})", "c.json.confusion.related: expected sets"},
+      {R"({"preset": "voc-mix", "confusion": {"kind": "related"}})", "c.json: confusion.related: expected sets"},
       {R"({"preset": "voc-mix", "confusion": {"related": [["cat"]]}})", "related[0]: expected at least two"},
       {R"({"preset": "voc-mix", "confusion": {"kind": "uniform", "related": [["cat", "dog"]]}})", "no meaning"},
       {R"({"preset": "voc-mix", "confusion": {"share": 0.5}})", "no meaning"},

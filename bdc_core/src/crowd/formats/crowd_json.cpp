@@ -684,27 +684,31 @@ void write_plain_coco(const CrowdData& data, const std::string& path, WriteRepor
 }  // namespace
 
 CrowdFormat crowd_json_format() {
-  return {"crowd",
-          "COCO JSON with annotator_id on annotations, annotators[] and assignments[] (bdc's own)",
-          looks_like_coco,
-          parse_crowd_json,
-          read_crowd_json,
-          nullptr,
-          write_crowd_json,
-          true,
-          true};
+  CrowdFormat row = {"crowd",
+                     "COCO JSON with annotator_id on annotations, annotators[] and assignments[] (bdc's own)",
+                     looks_like_coco,
+                     parse_crowd_json,
+                     read_crowd_json,
+                     nullptr,
+                     write_crowd_json,
+                     true,
+                     true};
+  row.takes.annotator_key = row.takes.from_key = true;
+  return row;
 }
 
 CrowdFormat coco_format() {
-  return {"coco",
-          "plain COCO JSON: one file per annotator (named after the file), or the truth",
-          nullptr,
-          parse_plain_coco,
-          read_plain_coco,
-          nullptr,
-          write_plain_coco,
-          true,
-          true};
+  CrowdFormat row = {"coco",
+                     "plain COCO JSON: one file per annotator (named after the file), or the truth",
+                     nullptr,
+                     parse_plain_coco,
+                     read_plain_coco,
+                     nullptr,
+                     write_plain_coco,
+                     true,
+                     true};
+  row.takes.annotator_key = row.takes.from_key = true;
+  return row;
 }
 
 }  // namespace bdc

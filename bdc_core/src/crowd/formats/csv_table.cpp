@@ -226,10 +226,12 @@ bool looks_like_csv(const std::string& path) {
 }  // namespace
 
 CrowdFormat csv_table_format() {
-  return {"csv",          "a table of boxes with a heading; columns by common titles or --columns",
-          looks_like_csv, parse_csv,
-          read_csv,       number_classes,
-          nullptr,        true};
+  CrowdFormat row = {"csv",          "a table of boxes with a heading; columns by common titles or --columns",
+                     looks_like_csv, parse_csv,
+                     read_csv,       number_classes,
+                     nullptr,        true};
+  row.takes.columns = row.takes.class_names = true;
+  return row;
 }
 
 }  // namespace bdc

@@ -659,10 +659,12 @@ void write_cvat(const CrowdData& data, const std::string& path, WriteReport& rep
 }  // namespace
 
 CrowdFormat cvat_format() {
-  return {"cvat",          "CVAT for images or video 1.1, one XML file per annotator or job",
-          looks_like_cvat, parse_cvat,
-          read_cvat,       finish_cvat,
-          write_cvat};
+  CrowdFormat row = {"cvat",          "CVAT for images or video 1.1, one XML file per annotator or job",
+                     looks_like_cvat, parse_cvat,
+                     read_cvat,       finish_cvat,
+                     write_cvat};
+  row.takes.assignee = row.takes.annotator_key = true;
+  return row;
 }
 
 }  // namespace bdc

@@ -289,15 +289,17 @@ void write_datumaro(const CrowdData& data, const std::string& path, WriteReport&
 }  // namespace
 
 CrowdFormat datumaro_format() {
-  return {"datumaro",
-          "Datumaro's JSON, one file or data set per annotator",
-          looks_like_datumaro,
-          parse_datumaro,
-          read_datumaro,
-          nullptr,
-          write_datumaro,
-          false,
-          true};
+  CrowdFormat row = {"datumaro",
+                     "Datumaro's JSON, one file or data set per annotator",
+                     looks_like_datumaro,
+                     parse_datumaro,
+                     read_datumaro,
+                     nullptr,
+                     write_datumaro,
+                     false,
+                     true};
+  row.takes.annotator_key = row.takes.from_key = true;
+  return row;
 }
 
 }  // namespace bdc

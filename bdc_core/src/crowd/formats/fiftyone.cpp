@@ -460,15 +460,17 @@ void write_fiftyone(const CrowdData& data, const std::string& path, WriteReport&
 }  // namespace
 
 CrowdFormat fiftyone_format() {
-  return {"fiftyone",
-          "FiftyOne's labels.json or samples.json, one folder per annotator",
-          looks_like_fiftyone,
-          parse_fiftyone,
-          read_fiftyone,
-          number_classes,
-          write_fiftyone,
-          false,
-          false};
+  CrowdFormat row = {"fiftyone",
+                     "FiftyOne's labels.json or samples.json, one folder per annotator",
+                     looks_like_fiftyone,
+                     parse_fiftyone,
+                     read_fiftyone,
+                     number_classes,
+                     write_fiftyone,
+                     false,
+                     false};
+  row.takes.class_names = row.takes.annotator_key = row.takes.from_key = true;
+  return row;
 }
 
 }  // namespace bdc

@@ -28,6 +28,7 @@ class LabelMeReader {
 
   void read(const std::string& image_name, const std::string& annotator_id) {
     builder_.begin_file(json_.name());
+    use_class_names(context_, ClassKeys::name);
     std::string file;
     std::int64_t width = 0, height = 0;
     bool has_shapes = false;
@@ -54,6 +55,9 @@ class LabelMeReader {
     const RecordPlace place = builder_.place(0);
     // imagePath is relative to the label file, often "../images/a.jpg"; the name is what counts.
     const std::string name = file.substr(file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1);
+    if (const std::string misplaced = folder_of_image(name, image_name, annotator_id); !misplaced.empty()) {
+      throw DataError(json_.name() + ": " + misplaced);
+    }
     const std::int32_t image = image_of(context_, image_name, name, place);
     builder_.set_image_size(image, width, height, place);
     const std::int32_t annotator = builder_.mention_annotator(RecordId::untyped(annotator_id), "", place);
@@ -149,12 +153,8 @@ void read_labelme(const std::string& path, ReadContext& context) {
     return;
   }
   std::vector<std::string> files;
-  for (const std::string& file : files_below(path, {".json"})) {
-    if (is_labelme_file(file)) {
-      files.push_back(file);
-    } else {
-      context.note(printable(file) + ": is not LabelMe's and is left out");
-    }
+  for (std::string& file : files_below(path, {".json"})) {
+    if (is_labelme_file(file)) files.push_back(std::move(file));
   }
   for (const AnnotatorFiles& part : label_tree(path, files, context)) {
     for (const LabelFile& file : part.files) {
@@ -179,13 +179,15 @@ bool looks_like_labelme(const std::string& path) {
 }  // namespace
 
 CrowdFormat labelme_format() {
-  return {"labelme",
-          "LabelMe's JSON, one file per image, one folder per annotator",
-          looks_like_labelme,
-          parse_labelme,
-          read_labelme,
-          number_classes,
-          nullptr};
+  CrowdFormat row = {"labelme",
+                     "LabelMe's JSON, one file per image, one folder per annotator",
+                     looks_like_labelme,
+                     parse_labelme,
+                     read_labelme,
+                     number_classes,
+                     nullptr};
+  row.takes.class_names = true;
+  return row;
 }
 
 }  // namespace bdc

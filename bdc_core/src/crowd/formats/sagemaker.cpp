@@ -531,6 +531,8 @@ void read_sagemaker(const std::string& path, ReadContext& context) {
                     ": expected a Ground Truth job with annotations/worker-response or "
                     "annotations/consolidated-annotation/consolidation-request, found neither");
   }
+  // A job holds the same answers in several forms, and what its workers were shown.
+  for (const std::string& file : files_below(path, {".json", ".manifest", ".txt"})) context.accounted.insert(file);
   for (const std::string& file : files) read_one_file(file, context, parse_sagemaker);
 }
 
@@ -559,14 +561,16 @@ bool looks_like_sagemaker(const std::string& path) {
 }  // namespace
 
 CrowdFormat sagemaker_format() {
-  return {"sagemaker",
-          "SageMaker Ground Truth: output manifest, consolidation requests or workers' responses",
-          looks_like_sagemaker,
-          parse_sagemaker,
-          read_sagemaker,
-          number_classes,
-          nullptr,
-          true};
+  CrowdFormat row = {"sagemaker",
+                     "SageMaker Ground Truth: output manifest, consolidation requests or workers' responses",
+                     looks_like_sagemaker,
+                     parse_sagemaker,
+                     read_sagemaker,
+                     number_classes,
+                     nullptr,
+                     true};
+  row.takes.from_key = true;
+  return row;
 }
 
 }  // namespace bdc

@@ -266,6 +266,7 @@ void read_supervisely(const std::string& path, ReadContext& context) {
   for (std::string& file : files_below(path, {".json"})) {
     if (is_supervisely_file(file)) found.push_back(std::move(file));
   }
+  context.accounted.insert(found.begin(), found.end());
   const std::vector<std::string> splits = splits_below(path, found);  // data sets of a project
   context.saw_splits(path, splits);
   std::map<std::string, std::vector<std::string>> projects;
@@ -287,6 +288,13 @@ void read_supervisely(const std::string& path, ReadContext& context) {
     }
     any_login = any_login || project.has_logins;
     const bool repeats = std::any_of(count.begin(), count.end(), [](const auto& name) { return name.second > 1; });
+    if (repeats && !project.has_logins && context.options.annotator.empty() &&
+        !is_regular_file(join(folder, "meta.json"))) {
+      throw DataError(printable(folder) +
+                      ": expected a meta.json in each annotator's project, found none, and several folders label the "
+                      "same pictures, so it cannot be known who drew; export whole projects, or say --annotator NAME "
+                      "if all is by one person");
+    }
     for (const std::string& file : files) {
       guarded(context, [&] {
         std::ifstream in = open_input(file);

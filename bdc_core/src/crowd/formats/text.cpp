@@ -214,10 +214,12 @@ void write_text(const CrowdData& data, const std::string& path, WriteReport& rep
 }  // namespace
 
 CrowdFormat text_format() {
-  return {"text",          "folder with one text file per image, lines x1,y1,x2,y2,class,annotator",
-          looks_like_text, parse_text,
-          read_text,       nullptr,
-          write_text};
+  CrowdFormat row = {"text",          "folder with one text file per image, lines x1,y1,x2,y2,class,annotator",
+                     looks_like_text, parse_text,
+                     read_text,       nullptr,
+                     write_text};
+  row.takes.class_names = true;
+  return row;
 }
 
 }  // namespace bdc

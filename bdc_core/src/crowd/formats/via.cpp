@@ -469,11 +469,12 @@ bool looks_like_via(const std::string& path) {
 }  // namespace
 
 CrowdFormat via_format() {
-  return {"via",          "VGG Image Annotator (VIA) 1 and 2, JSON or table, one file per annotator",
-          looks_like_via, parse_via,
-          read_via,       number_classes,
-          nullptr,        true,
-          false,          true};
+  CrowdFormat row = {"via",          "VGG Image Annotator (VIA) 1 and 2, JSON or table, one file per annotator",
+                     looks_like_via, parse_via,
+                     read_via,       number_classes,
+                     nullptr,        true};
+  row.takes.columns = row.takes.annotator_key = row.takes.from_key = true;
+  return row;
 }
 
 }  // namespace bdc

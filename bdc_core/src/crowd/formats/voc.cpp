@@ -41,7 +41,8 @@ class VocFileReader {
     use_class_names(context_, ClassKeys::name);
     const RecordPlace place = builder_.place(xml_.line(root));
     const std::string file(trimmed(checked(root, root.child("filename").child_value())));
-    refuse_folder_of_image(root, file);
+    const std::string misplaced = folder_of_image(file, image_name_, annotator_);
+    if (!misplaced.empty() && !root.child("annotator")) xml_.fail(root, misplaced);
     const std::int32_t image = image_of(context_, image_name_, file, place);
     read_size(root.child("size"), "width", "height", image);
     read_size(root.child("imagesize"), "ncols", "nrows", image);
@@ -65,15 +66,6 @@ class VocFileReader {
   std::string checked(const pugi::xml_node& node, const char* text) {
     if (!is_utf8(text)) xml_.fail(node, "expected text in UTF-8, found other bytes");
     return text;
-  }
-
-  /// a/ann.xml and a/bob.xml, both of a.jpg, would be read as the annotator "a" with the images "ann" and "bob".
-  void refuse_folder_of_image(const pugi::xml_node& root, const std::string& file) {
-    const std::string picture = file_stem(file);
-    if (picture.empty() || picture == image_name_ || picture != annotator_ || root.child("annotator")) return;
-    xml_.fail(root, "expected a folder per annotator with a file per image, found the folder " + in_quotes(annotator_) +
-                        " called like the picture " + in_quotes(file) +
-                        "; put each annotator's files, called like their pictures, into a folder of their own");
   }
 
   /// Who drew an object with LabelMe's web tool; empty when it does not say.
@@ -289,10 +281,12 @@ void write_voc(const CrowdData& data, const std::string& path, WriteReport& repo
 }  // namespace
 
 CrowdFormat voc_format() {
-  return {"voc",          "Pascal VOC XML, one folder per annotator (or <annotator> elements)",
-          looks_like_voc, parse_voc,
-          read_voc,       number_classes,
-          write_voc};
+  CrowdFormat row = {"voc",          "Pascal VOC XML, one folder per annotator (or <annotator> elements)",
+                     looks_like_voc, parse_voc,
+                     read_voc,       number_classes,
+                     write_voc};
+  row.takes.class_names = row.takes.one_based = true;
+  return row;
 }
 
 }  // namespace bdc

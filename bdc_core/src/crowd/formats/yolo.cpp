@@ -198,15 +198,11 @@ void parse_yolo(std::istream& in, const std::string& name, ReadContext& context)
                context);
 }
 
-/// The label files below a folder; the others are named in a note.
-std::vector<std::string> label_files(const std::string& folder, ReadContext* context = nullptr) {
+/// The label files below a folder.
+std::vector<std::string> label_files(const std::string& folder) {
   std::vector<std::string> out;
-  for (const std::string& file : files_below(folder, {".txt"})) {
-    if (!is_no_label_file(file)) {
-      out.push_back(file);
-    } else if (context != nullptr && !is_reserved_label_name(file_stem(file))) {
-      context->note(printable(file) + ": is not taken for labels");
-    }
+  for (std::string& file : files_below(folder, {".txt"})) {
+    if (!is_no_label_file(file)) out.push_back(std::move(file));
   }
   return out;
 }
@@ -311,7 +307,7 @@ void read_yolo(const std::string& path, ReadContext& context) {
   guarded(context, [&] { load_sidecars(path, context, ClassKeys::index); });
   load_class_names_below(path, context);
   load_key_points(path, context);
-  for (const AnnotatorFiles& part : label_tree(path, label_files(path, &context), context)) {
+  for (const AnnotatorFiles& part : label_tree(path, label_files(path), context)) {
     for (const LabelFile& file : part.files) {
       guarded(context, [&] {
         std::ifstream in = open_input(file.path);
@@ -384,10 +380,12 @@ void write_yolo(const CrowdData& data, const std::string& path, WriteReport& rep
 }  // namespace
 
 CrowdFormat yolo_format() {
-  return {"yolo",          "YOLO text, one folder per annotator, lines class cx cy w h",
-          looks_like_yolo, parse_yolo,
-          read_yolo,       tell_key_points,
-          write_yolo};
+  CrowdFormat row = {"yolo",          "YOLO text, one folder per annotator, lines class cx cy w h",
+                     looks_like_yolo, parse_yolo,
+                     read_yolo,       tell_key_points,
+                     write_yolo};
+  row.takes.class_names = true;
+  return row;
 }
 
 }  // namespace bdc

@@ -120,9 +120,9 @@ std::vector<std::string> describe_data(const Json& config) {
     const auto both = std::count_if(evaluated.begin(), evaluated.end(),
                                     [&](const std::string& picture) { return trained.count(picture) > 0; });
     if (both > 0) {
-      notes.push_back(counted(static_cast<std::size_t>(both), "image") +
-                      " of what is evaluated has the name of one that is trained on; figures on known images say "
-                      "little");
+      notes.push_back(counted(static_cast<std::size_t>(both), "image") + " of what is evaluated " +
+                      (both == 1 ? "has the name of one" : "have the names of images") + " that " +
+                      (both == 1 ? "is" : "are") + " trained on; figures on known images say little");
     }
   }
   for (const std::string& note : notes) out.push_back("note: " + note);

@@ -235,7 +235,9 @@ int doctor(const std::string& what, const SearchRequest& search, const std::vect
   require_engine();
   const Diagnosis diagnosis = examine(file, options, timeout);
   using Status = CheckResult::Status;
-  const auto word = [](Status s) { return s == Status::passed ? "pass" : s == Status::failed ? "FAIL" : "not run"; };
+  const auto word = [](Status s) {
+    return s == Status::passed ? "pass" : s == Status::failed ? "FAIL" : s == Status::told ? "note" : "not run";
+  };
   if (json) {
     Json out = {{"file", file.string()}, {"healthy", diagnosis.healthy()}, {"checks", Json::array()}};
     for (const auto& c : diagnosis.checks)
@@ -253,7 +255,7 @@ int doctor(const std::string& what, const SearchRequest& search, const std::vect
   table.print(std::cout);
   std::cout << "\n" << passed << " of " << diagnosis.checks.size() << " checks passed\n";
   for (const auto& c : diagnosis.checks) {
-    if (c.status == Status::failed) std::cout << "\n" << c.name << ": " << c.reason << "\n";
+    if (c.status == Status::failed || c.status == Status::told) std::cout << "\n" << c.name << ": " << c.reason << "\n";
   }
   return diagnosis.exit_code();
 }

@@ -157,24 +157,28 @@ class LearnerHook : public plugin::TrainingHook {
   /// Moves what the ranks have seen in this epoch to rank 0. Later results are the same, whenever this is called.
   void bring_together() const {
     if (ranks_.is_alone()) return;
-    const auto evidence = ranks_.gather(ranks_.is_first() ? "" : learner_->evidence().save());
+    const bool sends = !ranks_.is_first();
+    ranks_.send_to_first(sends ? learner_->evidence().save() : "",
+                         [&](const std::string& theirs) { learner_->evidence().merge_saved(theirs); });
     StateWriter own;
-    if (!ranks_.is_first()) latest_.save(own);
-    const auto targets = ranks_.gather(own.take());
-    if (!ranks_.is_first()) return forget_images();
-    for (std::size_t r = 1; r < evidence.size(); ++r) {
-      learner_->evidence().merge_saved(evidence[r]);
-      StateReader state(targets[r]);
+    if (sends) latest_.save(own);
+    ranks_.send_to_first(own.take(), [&](const std::string& bytes) {
+      StateReader state(bytes);
       LatestTargets theirs;
       theirs.load(state);
       latest_.merge(std::move(theirs));
-    }
+    });
+    if (sends) forget_images();
   }
 
   /// Gives every rank the evidence of rank 0.
   void share_evidence() {
     if (ranks_.is_alone()) return;
-    const std::string all = ranks_.gather(ranks_.is_first() ? learner_->evidence().save() : "").front();
+    std::string all = ranks_.is_first() ? learner_->evidence().save() : "";
+    std::uint64_t size = all.size();
+    ranks_.broadcast(&size, sizeof(size), 0);
+    all.resize(size);
+    ranks_.broadcast(all.data(), size, 0);
     if (!ranks_.is_first()) learner_->evidence().load(all);
   }
 

@@ -128,10 +128,12 @@ std::unique_ptr<Learner> labels_method(const Cell& cell) {
   const Json& method = cell.settings["method"];
   std::map<std::string, std::string> options;
   for (const auto& [key, value] : method["options"].items()) options[key] = value_text(value);
+  const std::string place = "methods." + cell.method;
   try {
-    return make_learner(method["method"].get<std::string>(), options, "methods." + cell.method + ".options");
+    return make_learner(method["method"].get<std::string>(), options, place + ".options");
   } catch (const std::invalid_argument& e) {
-    throw UserError(ExitCode::config, e.what());
+    const std::string what = e.what();
+    throw UserError(ExitCode::config, what.rfind(place + ".options", 0) == 0 ? what : place + ": " + what);
   }
 }
 
