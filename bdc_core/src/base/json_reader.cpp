@@ -231,7 +231,9 @@ bool JsonReader::next_member() {
   const int c = next_token_byte();
   if (c < 0) fail_syntax("the file ends too early: expected a member's name; is it truncated?");
   if (c != '"') fail_syntax("expected a member's name in double quotes, found " + describe_next());
-  read_string_into(&frame.key);
+  key_.clear();
+  read_string_into(&key_);  // an error inside it is not the member's
+  frame.key.swap(key_);
   if (next_token_byte() != ':') fail_syntax("expected ':' after a member's name, found " + describe_next());
   ++cursor_;
   return true;

@@ -115,7 +115,7 @@ void tell_what_is_left_out(ReadContext& context, const CrowdData& data) {
     if (left > 0) {
       problems.report(ProblemKind::bad_record,
                       [&] { return first + ": expected boxes, found nothing but " + join(kinds, " and ") + advice; });
-    } else if (data.images.empty() && problems.count(Severity::error) == 0) {
+    } else if (data.images.empty() && problems.strict()) {  // `validate` tells of it itself
       problems.report(ProblemKind::bad_record, [&] { return first + ": expected labels, found no image and no box"; });
     }
   }

@@ -118,8 +118,6 @@ constexpr Foreign table[] = {
      "the description of a task in a backup of CVAT; export the task as \"CVAT for images 1.1\" instead"},
     {[](const Start& s) { return s.is_json() && s.has("\"joints_vis\""); },
      "MPII's poses, which have no boxes; expected labels with boxes, such as COCO"},
-    {[](const Start& s) { return s.first == '[' && s.has("\"completions\"") && s.has("\"data\""); },
-     "an export of Label Studio before 1.0 (\"completions\"); import it into a newer one and export that as JSON"},
     {[](const Start& s) { return s.is_json() && s.has("\"detections\"") && s.has("\"conf\""); },
      "what MegaDetector found; expected what people labelled. Write it as a COCO results list for `aggregate "
      "--predictions`"},

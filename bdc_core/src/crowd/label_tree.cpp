@@ -176,7 +176,10 @@ class LabelTree {
       if (level.names.size() < 2) continue;
       if (asked) return depth;
       if (level.shared.empty()) continue;
-      if (!level.in_all) refuse_loose(files, level, depth);
+      if (!level.in_all) {
+        if (are_listed(level)) continue;
+        refuse_loose(files, level, depth);
+      }
       if (depth > 0 || !level.top) {
         if (are_of_images(level)) continue;
         context_.note(printable(folder_) + ": the folders " + some_names({level.names.begin(), level.names.end()}) +
@@ -217,19 +220,21 @@ class LabelTree {
                   " does, so all are taken for one annotator's");
   }
 
+  /// Whether sizes.csv names the images with these folders.
+  [[nodiscard]] bool are_listed(const Level& level) const {
+    if (!context_.sidecar) return false;
+    const auto is_listed = [&](const Found* file) {
+      const ImageTable::Row* row = context_.sidecar->find(long_name(*file));
+      return row != nullptr && row->label == long_name(*file);
+    };
+    return std::all_of(level.shared.begin(), level.shared.end(),
+                       [&](const auto& pair) { return is_listed(pair.first) && is_listed(pair.second); });
+  }
+
   /// Whether folders that hold files of the same names belong to the images' names: the pictures tell. Throws
   /// DataError where they may be either.
   bool are_of_images(const Level& level) {
-    if (context_.sidecar) {  // sizes.csv names the images with their folders
-      const auto is_listed = [&](const Found* file) {
-        const ImageTable::Row* row = context_.sidecar->find(long_name(*file));
-        return row != nullptr && row->label == long_name(*file);
-      };
-      if (std::all_of(level.shared.begin(), level.shared.end(),
-                      [&](const auto& pair) { return is_listed(pair.first) && is_listed(pair.second); })) {
-        return true;
-      }
-    }
+    if (are_listed(level)) return true;
     for (const auto& [one, other] : level.shared) {
       const std::string picture = context_.pictures.beside(one->path), its = context_.pictures.beside(other->path);
       // images/ann/1.jpg: the folders are the images', unless each annotator has a copy.

@@ -58,7 +58,7 @@ TEST(CocoTruth, BrokenFilesSayWhereAndWhat) {
       {with(good, "\"category_id\": 2", "\"category\": 2"), "annotations[0]: expected the member \"category_id\""},
       {with(good, "314.5", "-314.5"), "annotations[0]: expected a box with x1 < x2"},
       {with(good, "314.5", "Infinity"), "annotations[0]: expected a box of finite numbers"},
-      {with(good, "\"iscrowd\": 1", "\"iscrowd\": \"yes\""), "annotations[1].iscrowd: expected a whole number"},
+      {with(good, "\"iscrowd\": 1", "\"iscrowd\": \"yes\""), "annotations[1].iscrowd: expected 0 or 1, found \"yes\""},
       {with(good, "\"area\": 10", "\"area\": \"10\""), "annotations[1].area: expected a number, found the string"},
       {with(good, "\"id\": 245915", "\"id\": 242287"), "images[1]: the image id 242287 is defined twice"},
       {with(good, "\"width\": 426", "\"width\": \"426\""),

@@ -280,7 +280,7 @@ TEST(CrowdJson, TruthAndItsCoverageRoundTrip) {
 }
 
 TEST(ReadCrowd, NamesTheNearestFormat) {
-  EXPECT_NE(parse_error("", "crwd").find("did you mean \"crowd\"?"), std::string::npos);
+  EXPECT_NE(parse_error("", "crwd").find("did you mean 'crowd'?"), std::string::npos);
 }
 
 TEST(ReadCrowd, AMissingFileIsNamed) {

@@ -71,8 +71,6 @@ TEST(ForeignFormats, EveryRefusalNamesWhatTheFileLooksLike) {
        "a backup of CVAT"},
       {"task.json", R"({"name": "t", "bug_tracker": "", "jobs": []})", "a backup of CVAT"},
       {"mpii.json", R"([{"joints_vis": [1, 0], "joints": [[1, 2]], "image": "a.jpg"}])", "MPII's poses"},
-      {"completions.json", R"([{"id": 0, "data": {"image": "a"}, "completions": [{"id": 1, "result": []}]}])",
-       "Label Studio before 1.0"},
       {"md.json",
        R"({"info": {}, "images": [{"file": "a.png", "detections": [{"category": "2", "conf": 0.9, "bbox": [0, 0, 1, 1]}]}]})",
        "what MegaDetector found"},

@@ -83,11 +83,11 @@ TEST(DatumaroFormat, BrokenFilesSayWhereAndWhat) {
 
 TEST(CsvFormat, ATableWithTitlesOfItsOwnIsAskedForItsColumnsAndReadWithThem) {
   const TemporaryFolder folder;
-  folder.write("mine.csv", "image_name,label_name,x1,y1,x2,y2\na.jpg,cat,1,2,3,4\n");
+  folder.write("mine.csv", "shot,what,x1,y1,x2,y2\na.jpg,cat,1,2,3,4\n");
   const std::string error = error_of([&] { (void)read_crowd({folder / "mine.csv"}, {}); });
   EXPECT_NE(error.find("name them with --columns"), std::string::npos) << error;
   ReadOptions options;
-  options.columns = "image=image_name,class=label_name,x1=x1,y1=y1,x2=x2,y2=y2";
+  options.columns = "image=shot,class=what,x1=x1,y1=y1,x2=x2,y2=y2";
   EXPECT_EQ(read_crowd({folder / "mine.csv"}, options).annotations.size(), 1U) << "naming columns names the format";
 }
 

@@ -584,6 +584,7 @@ TEST_F(Labels, WhatWasTakenWhereFilesLeaveAChoiceIsToldOnce) {
   fs::create_directory(folder.path() / "two");
   json plain = truth();
   folder.write("one/instances_default.json", plain.dump());
+  plain["annotations"].erase(plain["annotations"].size() - 1);
   folder.write("two/instances_default.json", plain.dump());
   const auto outcome = host({"convert", "one/instances_default.json", "two/instances_default.json", "out.json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -159,7 +159,7 @@ TEST_F(Usage, GridsAndCrowdsNamePlacesAsConfigsDo) {
   mentions({"experiment", "x.json"}, {"x.json: expected JSON, found XML"}, 3);
   mentions({"annotators", "x.json"},
            {"x.json: expected a file that `aggregate --annotators` wrote, found no JSON (line 1)"}, 4);
-  mentions({"eval", "x.json", "x.json"}, {"expected JSON, found XML"}, 4);
+  mentions({"eval", "x.json", "x.json"}, {"expected Pascal VOC with the root <annotation>, found <a>"}, 4);
 }
 
 TEST_F(Usage, ASizesFileOfOneColumnIsShownAsItIs) {

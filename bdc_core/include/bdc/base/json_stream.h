@@ -127,6 +127,7 @@ class JsonReader {
   std::size_t consumed_ = 0;  // bytes of the text before buffer_
   std::size_t line_;
   std::vector<Frame> frames_;
+  std::string key_;  ///< of a member while it is read
   bool root_pending_ = true;
   std::string scratch_;
 };

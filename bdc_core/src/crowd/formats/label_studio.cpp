@@ -418,7 +418,9 @@ class LabelStudioReader {
     std::array<std::optional<double>, 4>& side = found.side;
     const RecordPlace place = builder_.place(box.line, "[]", task_index_);
     if (type == "choices" || type == "textarea" || type == "rating" || type == "relation") {  // said, not drawn
-      context_.leave_out("result that is no region (" + type + ")", "results that are no regions (" + type + ")");
+      if (type != "relation") {  // of two regions, which are read
+        context_.leave_out("result that is no region (" + type + ")", "results that are no regions (" + type + ")");
+      }
       builder_.report(ProblemKind::ignored_shape, place,
                       "a result of type " + in_quotes(type) + " is not a labelled box and is left out");
       return;
