@@ -29,8 +29,11 @@ if(BDC_BUILD_ENGINE)
   set(CPACK_DEBIAN_ENGINE_PACKAGE_NAME bdc-engine)
   string(CONCAT CPACK_COMPONENT_ENGINE_DESCRIPTION "detectors that train on crowdsourced bounding boxes\n"
     "The training engine of bdc-host and its detectors: YOLOv7, Faster R-CNN and EVA-02.")
-  # TorchVision's operators lie in its Python package, where no tool looks for libraries.
-  set(CPACK_DEBIAN_ENGINE_PACKAGE_DEPENDS "bdc (= ${PROJECT_VERSION}), python3-torchvision")
+  # TorchVision's operators lie in its Python package, where dpkg-shlibdeps finds no library and gives up. So the engine's
+  # packages are named; the names of these are the same in every Debian.
+  set(CPACK_DEBIAN_ENGINE_PACKAGE_SHLIBDEPS OFF)
+  set(CPACK_DEBIAN_ENGINE_PACKAGE_DEPENDS
+    "bdc (= ${PROJECT_VERSION}), python3-torchvision, libtorch-dev | libtorch-cuda-dev, libopencv-dev")
   set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "bdc-engine (= ${PROJECT_VERSION}), libtorch-dev")
 endif()
 include(CPack)
