@@ -125,7 +125,8 @@ class TheProgramsBits(Quiet):
         for given in (arrays, rows):
             result = bdc.aggregate(self.crowd, predictions=given)
             np.testing.assert_allclose(result.boxes, by_file.boxes, rtol=1e-12)
-            np.testing.assert_allclose(result.class_probs, by_file.class_probs, rtol=1e-9)
+            # Corners from x + w differ in the last bit; class probabilities are kept in single precision.
+            np.testing.assert_allclose(result.class_probs, by_file.class_probs, rtol=4 * np.finfo(np.float32).eps)
 
 
 class Tables(Quiet):
