@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Config, BasesAreMergedDeeplyAndTheFileWins) {
   const TemporaryFolder folder;
-  folder.write("base/common.json", R"({"train": {"epochs": 50, "seed": 7}, "hooks": [{"name": "a"}]})");
+  folder.write("base/common.json", R"({"train": {"epochs": 50, "seed": 7}, "hooks": [{"name": "mv"}]})");
   folder.write("base/more.json", R"({"_base_": "common.json", "train": {"seed": 8, "momentum": 0.5}})");
   folder.write("c.json", R"({
     // comments are welcome
@@ -245,7 +245,8 @@ TEST(Config, BasesAreMergedDeeplyAndTheFileWins) {
     "train": {"momentum": 0.8} /* here too */
   })");
   const auto outcome =
-      run_host({"config", "-c", "c.json", "--set", "train.warmup_steps=0", "--hook", "b:x=1,y=on"}, folder.path());
+      run_host({"config", "-c", "c.json", "--set", "train.warmup_steps=0", "--hook", "bdc:max_rounds=7,profile=paper"},
+               folder.path());
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto config = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(config["train"]["epochs"], 50);
@@ -253,8 +254,8 @@ TEST(Config, BasesAreMergedDeeplyAndTheFileWins) {
   EXPECT_EQ(config["train"]["momentum"], 0.8);
   EXPECT_EQ(config["train"]["warmup_steps"], 0);
   EXPECT_EQ(config["hooks"].size(), 2u);
-  EXPECT_EQ(config["hooks"][1]["options"]["x"], 1);
-  EXPECT_EQ(config["hooks"][1]["options"]["y"], "on");
+  EXPECT_EQ(config["hooks"][1]["options"]["max_rounds"], 7);
+  EXPECT_EQ(config["hooks"][1]["options"]["profile"], "paper");
   EXPECT_FALSE(config.contains("_base_"));
 }
 

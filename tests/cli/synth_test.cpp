@@ -241,7 +241,8 @@ TEST_F(Synth, MessagesSayWhereAndWhat) {
   folder.write("preset.json", R"({"preset": "voc-ful"})");
   refuses({"truth.json", "-c", "preset.json"}, 3, "found the string \"voc-ful\"; did you mean 'voc-full'?");
   folder.write("related.json", R"({"preset": "voc-full", "confusion": {"related": [["cat", "dgo"]]}})");
-  refuses({"truth.json", "-c", "related.json"}, 4, "related.json.confusion.related: class 'dgo' is not in the truth");
+  refuses({"truth.json", "-c", "related.json"}, 4,
+          "related.json: confusion.related: class 'dgo' is not in the truth; did you mean 'dog'?");
   folder.write("preset_and_groups.json", R"({"preset": "voc-full", "groups": [{"skill": "expert"}]})");
   refuses({"truth.json", "-c", "preset_and_groups.json"}, 3, "choose one");
 }

@@ -81,12 +81,24 @@ std::string packed(const std::string& extension) {
   return {};
 }
 
+/// Whether a file is a table that `report --relabel-csv` or `plan` wrote, by its first columns.
+bool is_own_table(const std::string& file) {
+  if (extension_of(file) != ".csv") return false;
+  std::ifstream in = open_input(file);
+  std::string start(64, '\0');
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (start.rfind("\xef\xbb\xbf", 0) == 0) start.erase(0, 3);
+  return start.rfind("rank,expected_gain,image_id,", 0) == 0 ||
+         start.rfind("rank,image_id,file_name,annotator_id,", 0) == 0;
+}
+
 /// What an unread file seems to be, for people.
 std::string seems(const std::string& file, const std::string& extension) {
   std::ifstream in = open_input(file);
   const int first = first_character(in);
   if (first < 0) return "is empty";
   if (is_own_consensus(file)) return "a consensus that bdc wrote, and no annotator's labels";
+  if (is_own_table(file)) return "a table that bdc wrote, and no annotator's labels";
   if (extension == ".txt" && (first == '{' || first == '[' || first == '<')) {
     return "JSON or XML under another name; give it its extension";
   }
@@ -171,7 +183,7 @@ void tell_unread_files(const std::string& folder, const CrowdFormat& format, Rea
       }
       if (context.options.format.empty()) {
         if (const CrowdFormat* other = detected_crowd_format(file);
-            other != nullptr && other != &format && !is_own_consensus(file)) {
+            other != nullptr && other != &format && !is_own_consensus(file) && !is_own_table(file)) {
           throw DataError(folder + ": holds labels of several formats: " + format.name + ", " + other->name + " (" +
                           printable(file) +
                           "); name the one to read with --format, or the folder or file that holds one alone");

@@ -176,7 +176,7 @@ TEST_F(Usage, HelpSaysWhatOptionsDo) {
   };
   has(help({"aggregate", "--help"}), "run N processes on this machine");
   has(help({"aggregate", "--help"}), "longest that processes wait for one another, seconds");
-  has(help({"aggregate", "--help"}), "where annotators' names come from");
+  has(help({"aggregate", "--help"}), "where names come from: assignee, file, folder or key");
   has(help({"predict", "--help"}), "replace files that `predict` did not write");
   has(help({"report", "--help"}), "replace a file that is not a report of ours");
   has(help({"convert", "weights", "--help"}), "that bdc-host did not write");

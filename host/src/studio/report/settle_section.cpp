@@ -73,7 +73,7 @@ Json place_of(const ReportData& data, const MethodLabels& method, const RankedPl
   if (data.pictures) {
     const auto part = data.pictures->part(i, view.region, image.width, image.height, 640);
     if (part) {
-      out["picture"] = base64(part->jpeg);
+      out["picture"] = "data:image/jpeg;base64," + base64(part->jpeg);
       out["pictureAt"] = numbers(part->region);
     }
   }

@@ -5,7 +5,9 @@
   const app = document.getElementById('settle-app');
   if (!app) return;
   const data = JSON.parse(document.getElementById('settle-data').textContent);
-  const places = data.places, classes = data.classes, NS = 'http://www.w3.org/2000/svg';
+  const places = data.places, classes = data.classes, parsed = document.createElement('template');
+  parsed.innerHTML = '<svg></svg>';
+  const NS = parsed.content.firstChild.namespaceURI;
   const storeKey = 'bdc-decisions-' + data.key;
 
   // What is decided: {verdict, box, label, fresh} by place; several objects may be drawn anew at a place.
@@ -197,7 +199,7 @@
     svg.append(rectangle([x1, y1, x2 - x1, y2 - y1], {class: 'paper'}));
     if (place.picture) {
       const [a, b, w, h] = place.pictureAt;
-      svg.append(shape('image', {x: a, y: b, width: w, height: h, preserveAspectRatio: 'none', href: 'data:image/jpeg;base64,' + place.picture}));
+      svg.append(shape('image', {x: a, y: b, width: w, height: h, preserveAspectRatio: 'none', href: place.picture}));
     }
     for (const box of place.others) svg.append(rectangle(box.b, {class: 'c', 'stroke-opacity': .45}, 'other object: ' + className(box.l)));
     for (const box of place.boxes) svg.append(rectangle(box.b, {class: 'a d' + box.d, style: '--h:' + box.h, 'stroke-opacity': box.far ? .35 : 1}, box.n + ': ' + className(box.l)));
