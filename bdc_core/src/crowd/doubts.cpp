@@ -123,7 +123,7 @@ void tell_what_is_left_out(ReadContext& context, const CrowdData& data) {
   if (context.scored > 0) {
     context.note(
         counted(context.scored, "box has a score", "boxes have scores") +
-        " as a detector's have, and count as drawn by the annotators; if a detector made them, they belong into "
+        " as a detector's have, and count as drawn by the annotators; if a detector made them, they belong in "
         "`aggregate --predictions`");
   }
 }

@@ -268,6 +268,7 @@ double expected_objects(const Targets& targets) {
 Json summary(const Work& work, const FitResult& result, const Agreement& agreement, double seconds) {
   const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
   Json out = {{"images", work.crowd.images.size()},
+              {"classes", work.crowd.classes.size()},
               {"annotators", work.crowd.annotators.size()},
               {"annotations", work.crowd.annotations.size()},
               {"targets", result.targets.box.size()},
@@ -316,9 +317,9 @@ void print_summary(const Json& s) {
       const Json& interval = s[key + "_interval"];
       return percent(s[key]) + " % (" + percent(interval[0]) + " to " + percent(interval[1]) + ")";
     };
-    std::cout << "calibration error, 90 % interval in brackets: classes " << error("class_calibration_error")
-              << ", existence " << error("existence_calibration_error") << ", located "
-              << error("located_calibration_error") << "\n";
+    std::cout << "calibration error, 90 % interval in brackets: "
+              << (s["classes"] > 1 ? "classes " + error("class_calibration_error") + ", " : "") << "existence "
+              << error("existence_calibration_error") << ", located " << error("located_calibration_error") << "\n";
   }
 }
 
