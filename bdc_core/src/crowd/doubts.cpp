@@ -121,10 +121,9 @@ void tell_what_is_left_out(ReadContext& context, const CrowdData& data) {
   }
   if (left > 0) context.note(join(kinds, " and ") + (left == 1 ? " is left out" : " are left out") + advice);
   if (context.scored > 0) {
-    context.note(
-        counted(context.scored, "box has a score", "boxes have scores") +
-        " as a detector's have, and count as drawn by the annotators; if a detector made them, they belong in "
-        "`aggregate --predictions`");
+    context.note(counted(context.scored, "box has a score", "boxes have scores") +
+                 " as a detector's have, and count as drawn by the annotators; if a detector made them, they belong in "
+                 "`aggregate --predictions`");
   }
 }
 

@@ -9,7 +9,7 @@
 #include "bdc/base/parallel.h"
 #include "bdc/crowd/geometry.h"
 #include "bdc/crowd/grouping.h"
-#include "crowd/image_scale.h"
+#include "metrics/image_groups.h"
 
 namespace bdc {
 namespace {
@@ -27,16 +27,9 @@ struct Part {
 };
 
 void group_image(const CrowdData& crowd, std::size_t image, double group_iou, Part& part) {
-  const ImageScale scale = image_scale(crowd, image);
-  const std::size_t first = crowd.annotation_begin[image], end = crowd.annotation_begin[image + 1];
+  const std::size_t first = crowd.annotation_begin[image];
   std::vector<Box> boxes;
-  std::vector<std::int32_t> annotators;
-  for (std::size_t a = first; a < end; ++a) {
-    boxes.push_back(normalised(crowd.annotations[a].box, scale));
-    annotators.push_back(crowd.annotations[a].annotator);
-  }
-  Groups groups;
-  group_by_best_overlap(boxes, annotators, group_iou, groups);
+  const Groups groups = groups_of_image(crowd, image, group_iou, boxes);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const auto members = groups[g];
     for (std::size_t m = 0; m < members.size(); ++m) {

@@ -9,7 +9,7 @@
 #include "bdc/base/random.h"
 #include "bdc/crowd/geometry.h"
 #include "bdc/crowd/grouping.h"
-#include "crowd/image_scale.h"
+#include "metrics/image_groups.h"
 
 namespace bdc {
 namespace {
@@ -58,16 +58,9 @@ std::vector<Unit> units_of(const CrowdData& crowd, std::size_t image, double ove
   std::vector<Unit> out;
   const double lookers = static_cast<double>(crowd.assignment_begin[image + 1] - crowd.assignment_begin[image]);
   if (lookers < 2) return out;
-  const ImageScale scale = image_scale(crowd, image);
-  const std::size_t first = crowd.annotation_begin[image], end = crowd.annotation_begin[image + 1];
+  const std::size_t first = crowd.annotation_begin[image];
   std::vector<Box> boxes;
-  std::vector<std::int32_t> annotators;
-  for (std::size_t a = first; a < end; ++a) {
-    boxes.push_back(normalised(crowd.annotations[a].box, scale));
-    annotators.push_back(crowd.annotations[a].annotator);
-  }
-  Groups groups;
-  group_by_best_overlap(boxes, annotators, overlap, groups);
+  const Groups groups = groups_of_image(crowd, image, overlap, boxes);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     std::vector<Annotation> members;
     for (const std::int32_t m : groups[g]) members.push_back(crowd.annotations[first + static_cast<std::size_t>(m)]);
