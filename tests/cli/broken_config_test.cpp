@@ -245,7 +245,7 @@ TEST(Config, BasesAreMergedDeeplyAndTheFileWins) {
     "train": {"momentum": 0.8} /* here too */
   })");
   const auto outcome =
-      run_host({"config", "-c", "c.json", "--set", "train.warmup_steps=0", "--hook", "bdc:max_rounds=7,profile=paper"},
+      run_host({"config", "-c", "c.json", "--set", "train.warmup_steps=0", "--hook", "bdc:warmup=7,profile=paper"},
                folder.path());
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto config = nlohmann::json::parse(outcome.out);
@@ -254,7 +254,7 @@ TEST(Config, BasesAreMergedDeeplyAndTheFileWins) {
   EXPECT_EQ(config["train"]["momentum"], 0.8);
   EXPECT_EQ(config["train"]["warmup_steps"], 0);
   EXPECT_EQ(config["hooks"].size(), 2u);
-  EXPECT_EQ(config["hooks"][1]["options"]["max_rounds"], 7);
+  EXPECT_EQ(config["hooks"][1]["options"]["warmup"], 7);
   EXPECT_EQ(config["hooks"][1]["options"]["profile"], "paper");
   EXPECT_FALSE(config.contains("_base_"));
 }
