@@ -115,8 +115,8 @@ void tell_what_is_left_out(ReadContext& context, const CrowdData& data) {
     if (left > 0) {
       problems.report(ProblemKind::bad_record,
                       [&] { return first + ": expected boxes, found nothing but " + join(kinds, " and ") + advice; });
-    } else if (data.images.empty() && problems.strict()) {  // `validate` tells of it itself
-      problems.report(ProblemKind::bad_record, [&] { return first + ": expected labels, found no image and no box"; });
+    } else if (data.images.empty() && problems.count(Severity::error) == 0) {
+      problems.report(ProblemKind::no_images, [&] { return first + ": expected images, found none"; });
     }
   }
   if (left > 0) context.note(join(kinds, " and ") + (left == 1 ? " is left out" : " are left out") + advice);

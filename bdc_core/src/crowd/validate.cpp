@@ -204,7 +204,8 @@ ValidationReport validate_crowd(const std::vector<std::string>& paths, const Rea
   lenient.problems = &report.problems;
   ReadReport places;
   CrowdData found = read_crowd(paths, lenient, &places);
-  if (found.images.empty() && report.problems.entry(ProblemKind::unreadable_file).count == 0) {
+  if (found.images.empty() && report.problems.entry(ProblemKind::unreadable_file).count == 0 &&
+      report.problems.entry(ProblemKind::no_images).count == 0) {
     report.problems.report(ProblemKind::no_images, [&] {
       return paths.front() + ": expected images, found none (read as " + in_quotes(places.format) + ")";
     });

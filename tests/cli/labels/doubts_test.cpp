@@ -40,7 +40,7 @@ TEST(Doubts, AFolderOfWhichNothingIsReadIsAnError) {
   folder.write("set/ann/annotations/a.txt", "10,20,30,40,1,2,0,0\n");
   const auto outcome = run_host({"convert", "set", "out.json", "--to", "crowd", "--from", "text"}, folder.path());
   EXPECT_EQ(outcome.exit_code, wrong_data) << outcome.out << outcome.err;
-  EXPECT_NE(outcome.err.find("expected labels, found no image and no box"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("expected images, found none"), std::string::npos) << outcome.err;
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "out.json"));
 }
 
