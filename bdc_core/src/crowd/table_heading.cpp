@@ -144,6 +144,10 @@ void TableHeading::tell_extents_apart() {
 void TableHeading::move(const std::string& from, const std::string& to) {
   column_[to] = column_.at(from);
   column_.erase(from);
+  if (const auto other = repeated_.find(from); other != repeated_.end()) {
+    repeated_[to] = other->second;
+    repeated_.erase(from);
+  }
 }
 
 bool TableHeading::has_all(const std::array<const char*, 4>& wanted) const {

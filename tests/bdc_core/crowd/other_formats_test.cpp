@@ -91,6 +91,11 @@ TEST(CsvFormat, ATableWithTitlesOfItsOwnIsAskedForItsColumnsAndReadWithThem) {
   EXPECT_EQ(read_crowd({folder / "mine.csv"}, options).annotations.size(), 1U) << "naming columns names the format";
 }
 
+TEST(CsvFormat, ACornerThatStandsTwiceInTheHeadingIsAskedFor) {
+  const std::string error = parse_error("filename,class,xmin,ymin,xmin,width,height\na.jpg,cat,1,2,3,4,5\n", "csv");
+  EXPECT_NE(error.find("two columns may be the x (\"xmin\" and \"xmin\")"), std::string::npos) << error;
+}
+
 TEST(CsvFormat, ReadsTheHandWrittenTable) {
   const CrowdData data = read_crowd({data_path("csv/boxes.csv")});
   ASSERT_EQ(data.images.size(), 2U);
