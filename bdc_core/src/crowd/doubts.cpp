@@ -1,9 +1,10 @@
 #include "crowd/doubts.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
+#include <functional>
 #include <map>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bdc/base/error.h"
@@ -33,15 +34,24 @@ struct Shares {
   [[nodiscard]] bool nearly_all() const { return may_be > 0 && 10 * may_be >= 9 * boxes; }
 };
 
-/// Boxes of an annotator in an order that does not hang on the file's: equal lists are equal labels.
-using Labels = std::vector<std::tuple<std::int32_t, std::int32_t, double, double, double, double>>;
+/// How many boxes an annotator drew, and a sum of 64-bit hashes over them, in which no order counts: two lists of boxes
+/// with equal sums are the same but for one chance in 10^19.
+using LabelsSum = std::pair<std::size_t, std::uint64_t>;
 
-std::vector<Labels> labels_by_annotator(const CrowdData& data) {
-  std::vector<Labels> out(data.annotators.size());
+std::vector<LabelsSum> sums_by_annotator(const CrowdData& data) {
+  std::vector<LabelsSum> out(data.annotators.size());
+  const auto add = [](std::uint64_t hash, std::uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ (hash >> 32);
+  };
+  const auto bits = [](double value) { return static_cast<std::uint64_t>(std::hash<double>{}(value)); };
   for (const Annotation& a : data.annotations) {
-    out[static_cast<std::size_t>(a.annotator)].emplace_back(a.image, a.label, a.box.x1, a.box.y1, a.box.x2, a.box.y2);
+    std::uint64_t hash = add(static_cast<std::uint64_t>(a.image), static_cast<std::uint64_t>(a.label));
+    for (const double side : {a.box.x1, a.box.y1, a.box.x2, a.box.y2}) hash = add(hash, bits(side));
+    auto& [count, sum] = out[static_cast<std::size_t>(a.annotator)];
+    ++count;
+    sum += hash;
   }
-  for (Labels& labels : out) std::sort(labels.begin(), labels.end());
   return out;
 }
 
@@ -69,14 +79,14 @@ void tell_alike_annotators(ReadContext& context, const CrowdData& data) {
 
 void tell_copies(ReadContext& context, const CrowdData& data) {
   constexpr std::size_t few = 3;  // boxes that two people may well draw alike, in whole pixels
-  const std::vector<Labels> labels = labels_by_annotator(data);
-  std::map<Labels, std::size_t> first_of;
-  for (std::size_t k = 0; k < labels.size(); ++k) {
-    if (labels[k].size() <= few) continue;
-    const auto [at, is_new] = first_of.try_emplace(labels[k], k);
+  const std::vector<LabelsSum> sums = sums_by_annotator(data);
+  std::map<LabelsSum, std::size_t> first_of;
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    if (sums[k].first <= few) continue;
+    const auto [at, is_new] = first_of.try_emplace(sums[k], k);
     if (is_new) continue;
     context.note("the annotators " + both(data.annotators[at->second], data.annotators[k]) + " have the same " +
-                 std::to_string(labels[k].size()) +
+                 std::to_string(sums[k].first) +
                  " boxes to the last digit; if one file is a copy of the other, leave it out: its boxes count twice");
   }
 }
